@@ -1,0 +1,36 @@
+//! Bounded rings and counted slots: nothing here grows, and whoever waits is woken.
+//!
+//! | type | when full |
+//! |---|---|
+//! | [`RejectNew`] | the new item is given back |
+//! | [`DropOldest`] | the oldest item is given back |
+//! | [`Coalesce`] | a pending item of the same key is replaced in place, a new key is given back |
+//! | [`Slots`] | the caller is refused, or waits in line |
+//!
+//! A push never waits and never allocates; only poppers and slot seekers wait, as plain futures
+//! that need no runtime.
+
+mod backoff;
+mod bug;
+mod coalesce;
+mod drop_oldest;
+mod error;
+mod line;
+mod padded;
+mod pop;
+mod reject_new;
+mod slots;
+mod sync;
+mod waiters;
+
+#[cfg(all(test, loom))]
+mod models;
+#[cfg(all(test, not(loom)))]
+mod testing;
+
+pub use coalesce::{Coalesce, Pushed};
+pub use drop_oldest::DropOldest;
+pub use error::{Closed, PushError};
+pub use pop::{Pop, Ring};
+pub use reject_new::RejectNew;
+pub use slots::{Acquire, Idle, Permit, Slots};
