@@ -1,0 +1,163 @@
+//! Which of our crates may know which: dependencies point down only, and a crate without a row is refused.
+
+use crate::Outcome;
+use crate::workspace::{self, Source};
+
+/// One crate and what of ours it may build on. Tests may use `testkit` everywhere above it.
+struct Layer {
+    name: &'static str,
+    below: &'static [&'static str],
+    below_in_tests: &'static [&'static str],
+}
+
+const LAYERS: &[Layer] = &[
+    Layer {
+        name: "bounded-ring",
+        below: &[],
+        below_in_tests: &[],
+    },
+    Layer {
+        name: "strict-config",
+        below: &[],
+        below_in_tests: &[],
+    },
+    // It drives the node from outside: knowing the kernel would let a test share the node's own mistake.
+    Layer {
+        name: "testkit",
+        below: &[],
+        below_in_tests: &[],
+    },
+    Layer {
+        name: "kernel",
+        below: &["bounded-ring", "strict-config"],
+        below_in_tests: &["testkit"],
+    },
+    Layer {
+        name: "macronode",
+        below: &["kernel", "strict-config", "bounded-ring"],
+        below_in_tests: &["testkit"],
+    },
+    // Black box: the binary's behaviour, never its types.
+    Layer {
+        name: "e2e",
+        below: &["testkit"],
+        below_in_tests: &["testkit"],
+    },
+    Layer {
+        name: "bench",
+        below: &["kernel", "strict-config", "bounded-ring", "testkit"],
+        below_in_tests: &[],
+    },
+    Layer {
+        name: "xtask",
+        below: &[],
+        below_in_tests: &[],
+    },
+];
+
+/// An edge of the dependency graph, as a manifest declares it.
+#[derive(Debug, PartialEq, Eq)]
+struct Edge {
+    to: String,
+    in_tests: bool,
+}
+
+pub(crate) fn check() -> Outcome {
+    let faults = faults(&workspace::manifests()?);
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(faults.join("\n"))
+    }
+}
+
+fn faults(manifests: &[Source]) -> Vec<String> {
+    let names: Vec<String> = manifests
+        .iter()
+        .map(|manifest| package_name(&manifest.text))
+        .collect();
+    manifests
+        .iter()
+        .zip(&names)
+        .flat_map(|(manifest, name)| crate_faults(name, &manifest.text, &names))
+        .collect()
+}
+
+fn crate_faults(name: &str, manifest: &str, ours: &[String]) -> Vec<String> {
+    let Some(layer) = LAYERS.iter().find(|layer| layer.name == name) else {
+        return vec![format!(
+            "{name} has no row in the layering table; say there what it may depend on"
+        )];
+    };
+    let allowed = |edge: &Edge| {
+        let to = edge.to.as_str();
+        layer.below.contains(&to) || (edge.in_tests && layer.below_in_tests.contains(&to))
+    };
+    edges(manifest)
+        .iter()
+        .filter(|edge| ours.contains(&edge.to) && !allowed(edge))
+        .map(|edge| {
+            format!(
+                "{name} may not depend on {}{}",
+                edge.to,
+                if edge.in_tests { " in tests" } else { "" }
+            )
+        })
+        .collect()
+}
+
+/// The dependency edges of a manifest, read line by line: our manifests hold one dependency a line.
+fn edges(manifest: &str) -> Vec<Edge> {
+    let mut edges = Vec::new();
+    let mut section = "";
+    for line in manifest.lines().map(str::trim) {
+        if let Some(header) = line.strip_prefix('[') {
+            section = header.trim_end_matches(']');
+            // The long form, `[dependencies.kernel]`, names the crate in its header.
+            if let Some((table, name)) = section.rsplit_once('.')
+                && let Some(in_tests) = dependency_table(table)
+            {
+                edges.push(Edge {
+                    to: name.to_owned(),
+                    in_tests,
+                });
+            }
+            continue;
+        }
+        if let (Some(in_tests), Some(to)) = (dependency_table(section), dependency(line)) {
+            edges.push(Edge { to, in_tests });
+        }
+    }
+    edges
+}
+
+/// `Some(in_tests)` for a table that holds dependencies, also under a target.
+fn dependency_table(section: &str) -> Option<bool> {
+    match section.rsplit('.').next()? {
+        "dependencies" | "build-dependencies" => Some(false),
+        "dev-dependencies" => Some(true),
+        _ => None,
+    }
+}
+
+/// The crate a line asks for; a renamed one by its real name.
+fn dependency(line: &str) -> Option<String> {
+    let (key, value) = line.split_once('=')?;
+    if let Some((_, rest)) = value.split_once("package") {
+        return rest.split('"').nth(1).map(str::to_owned);
+    }
+    let key = key.trim().split('.').next()?.trim_matches('"');
+    (!key.is_empty() && !key.starts_with('#')).then(|| key.to_owned())
+}
+
+fn package_name(manifest: &str) -> String {
+    let line = manifest
+        .lines()
+        .find(|line| line.trim_start().starts_with("name"));
+    line.and_then(|line| line.split('"').nth(1))
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests;

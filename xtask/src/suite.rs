@@ -1,0 +1,137 @@
+//! `test`: everything that must hold before a change is done, quickest first.
+
+use crate::Outcome;
+use crate::args::Args;
+use crate::requirements;
+use crate::shell::Invocation;
+use crate::steps::{Done, Series, Step};
+use crate::tally::Tally;
+use crate::tools;
+use crate::workspace;
+
+const SUITE: Series = Series {
+    command: "test",
+    steps: &[
+        Step {
+            name: "unit",
+            about: "unit, property and integration tests of every crate",
+            run: unit,
+        },
+        Step {
+            name: "doc",
+            about: "the examples in the documentation",
+            run: doc,
+        },
+        Step {
+            name: "loom",
+            about: "the rings and permits under every interleaving, bounded depth",
+            run: loom,
+        },
+        Step {
+            name: "e2e-multi",
+            about: "the binary from outside, multi-thread runtime",
+            run: e2e_multi,
+        },
+        Step {
+            name: "e2e-single",
+            about: "the binary from outside, one thread",
+            run: e2e_single,
+        },
+        Step {
+            name: "requirements",
+            about: "every finished requirement is cited by a test",
+            run: cited,
+        },
+    ],
+    stop_at_first: true,
+    counts_tests: true,
+};
+
+pub(crate) fn run(args: Args) -> Outcome {
+    tools::provide(tools::BUILD)?;
+    SUITE.run(args)
+}
+
+/// Runs tests and counts them. A run in which no test ran proves nothing, so it fails.
+pub(crate) fn counted(tests: &Invocation, tally: &mut Tally) -> Result<Done, String> {
+    tests.stream(|line| tally.read(line))?;
+    if tally.passed == 0 {
+        return Err(format!("no test ran: {tests}"));
+    }
+    Ok(Done::Passed)
+}
+
+fn unit(tally: &mut Tally) -> Result<Done, String> {
+    counted(
+        &Invocation::cargo(&[
+            "test",
+            "--workspace",
+            "--exclude",
+            "e2e",
+            "--lib",
+            "--bins",
+            "--tests",
+            "--examples",
+        ]),
+        tally,
+    )
+}
+
+fn doc(tally: &mut Tally) -> Result<Done, String> {
+    // Not every crate has examples, and rustdoc says "0 passed" for those: zero in all is no failure here.
+    Invocation::cargo(&["test", "--workspace", "--doc"]).stream(|line| tally.read(line))?;
+    Ok(Done::Passed)
+}
+
+/// Loom's own cfg rebuilds everything below it, so it keeps its own target directory.
+pub(crate) fn loom_models() -> Invocation {
+    let directory = workspace::target().join("loom");
+    Invocation::cargo(&[
+        "test",
+        "--package",
+        "bounded-ring",
+        "--release",
+        "--target-dir",
+    ])
+    .args([directory.to_string_lossy().into_owned()])
+    .env("RUSTFLAGS", "--cfg loom")
+}
+
+fn loom(tally: &mut Tally) -> Result<Done, String> {
+    counted(&loom_models(), tally)
+}
+
+fn e2e_multi(tally: &mut Tally) -> Result<Done, String> {
+    e2e("multi", tally)
+}
+
+fn e2e_single(tally: &mut Tally) -> Result<Done, String> {
+    e2e("single", tally)
+}
+
+/// The node under test has the chaos hooks in, which no released build has.
+fn e2e(runtime: &str, tally: &mut Tally) -> Result<Done, String> {
+    Invocation::cargo(&["build", "--package", "macronode", "--features", "chaos"]).run()?;
+    let node = workspace::target().join("debug/macronode");
+    let tests = Invocation::cargo(&["test", "--package", "e2e"])
+        .env("MACRONODE_BIN", node.to_string_lossy())
+        .env("MACRONODE_TEST_RUNTIME", runtime);
+    counted(&tests, tally)
+}
+
+fn cited(_: &mut Tally) -> Result<Done, String> {
+    requirements::check().map(|()| Done::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Invocation, Tally, counted};
+
+    #[test]
+    fn a_run_without_tests_fails() {
+        let none = Invocation::new("echo", &["test result: ok. 0 passed; 0 failed;"]);
+        assert!(counted(&none, &mut Tally::default()).is_err());
+        let one = Invocation::new("echo", &["test result: ok. 1 passed; 0 failed;"]);
+        assert!(counted(&one, &mut Tally::default()).is_ok());
+    }
+}
