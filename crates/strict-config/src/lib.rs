@@ -1,0 +1,49 @@
+//! Configuration that is refused as a whole or accepted as a whole: text in, every mistake at once or settings out.
+//!
+//! A service writes plain serde types for the text form and derives `JsonSchema`. The schema of the
+//! root type drives the check of the document, the reference page, redaction and the comparison of two
+//! configurations, so none of them can disagree with the types.
+//!
+//! Per key, by `#[schemars(extend(...))]`: `"x-reload" = "restart"` (hot unless said),
+//! `"x-secret" = true` (brought along by [`Secret`]), `"x-allowed" = "what a value may be"`.
+
+mod audit;
+mod check;
+mod diff;
+mod document;
+mod findings;
+mod given;
+mod load;
+mod mistake;
+mod nearest;
+mod overrides;
+mod place;
+mod read;
+mod reference;
+mod report;
+mod secret;
+mod shape;
+mod toml_text;
+
+pub use audit::audit;
+pub use diff::{Change, restart_needed};
+pub use document::{Loaded, redact};
+pub use load::{ConfigText, Sources, load};
+pub use mistake::{Excerpt, Mistake, Mistakes, Origin};
+pub use read::{MAX_FILE_BYTES, SourceFile, read_file};
+pub use reference::{KeyDoc, reference};
+pub use report::Report;
+pub use secret::Secret;
+pub use shape::{Reload, schema};
+pub use toml_text::{Comments, to_toml};
+
+/// The sample configuration is shared with the fuzz target, which knows this crate by its name.
+#[cfg(test)]
+extern crate self as strict_config;
+
+#[cfg(test)]
+#[expect(
+    unreachable_pub,
+    reason = "public for the fuzz target, which includes the file"
+)]
+mod sample;

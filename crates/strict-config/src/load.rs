@@ -1,0 +1,201 @@
+//! The story of a configuration: defaults < file < environment < flags, checked, merged, built, weighed.
+
+mod build;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use toml::de::DeTable;
+
+use crate::check::{Check, complete};
+use crate::document::{self, Loaded};
+use crate::findings::{Finding, Findings, origin};
+use crate::given::{Body, Given};
+use crate::mistake::{Mistakes, Origin};
+use crate::overrides::{from_env, from_sets};
+use crate::place::{Lines, Place};
+use crate::read::SourceFile;
+use crate::report::{Report, join, quoted};
+use crate::shape::Shape;
+
+/// The text form of a configuration: what a file may say, with a default for everything.
+pub trait ConfigText: DeserializeOwned + Serialize + JsonSchema + Default {
+    /// What the environment variables of this configuration begin with, such as `MACRONODE__`.
+    const ENV_PREFIX: &'static str;
+
+    /// Reports values that are fine alone and wrong together.
+    fn contradictions(&self, report: &mut Report) {
+        let _ = report;
+    }
+}
+
+/// Where a configuration is put together from, weakest first.
+#[derive(Default)]
+pub struct Sources {
+    /// The configuration file.
+    pub file: Option<SourceFile>,
+    /// The environment; what does not begin with the prefix is ignored.
+    pub env: Vec<(OsString, OsString)>,
+    /// `key=value` pairs from the command line, later ones winning.
+    pub sets: Vec<String>,
+}
+
+impl Sources {
+    /// A file and this process's environment.
+    pub fn process(file: Option<SourceFile>, sets: Vec<String>) -> Self {
+        Self {
+            file,
+            env: std::env::vars_os().collect(),
+            sets,
+        }
+    }
+}
+
+/// Puts a configuration together, or says everything that is wrong with it.
+pub fn load<C: ConfigText>(sources: &Sources) -> Result<Loaded<C>, Mistakes> {
+    let shape = Shape::of::<C>();
+    let file = sources.file.as_ref();
+    let mut findings = Findings::default();
+
+    let layer = file_layer(&shape, file, &mut findings);
+    let readable = layer.is_some();
+    let mut tree = layer.unwrap_or_else(|| Given::empty(Place::Default));
+    let env = from_env(&shape, C::ENV_PREFIX, &sources.env, &mut findings);
+    let sets = from_sets(&shape, &sources.sets, &mut findings);
+    env.into_iter()
+        .chain(sets)
+        .for_each(|over| tree.merge(over));
+
+    let whole = readable && complete(&shape, &mut tree, "", &mut findings);
+    let text = if whole {
+        build::build::<C>(&shape, &mut tree, &mut findings)
+    } else {
+        None
+    };
+    let places = places(&tree);
+    if let Some(text) = &text {
+        weigh(text, &places, &mut findings);
+    }
+    match (findings.into_mistakes(file, &shape), text) {
+        (None, Some(text)) => Ok(document::loaded(&shape, text, &tree, origins(places, file))),
+        (Some(mistakes), _) => Err(mistakes),
+        (None, None) => unreachable!("what could not be built has been reported"),
+    }
+}
+
+/// The checked tree of the file, or nothing when the file could not be read as TOML.
+fn file_layer(shape: &Shape, file: Option<&SourceFile>, findings: &mut Findings) -> Option<Given> {
+    let Some(file) = file else {
+        return Some(Given::empty(Place::Default));
+    };
+    let (table, errors) = DeTable::parse_recoverable(file.text());
+    let mut tree = match Given::document(&table, &Place::file) {
+        Ok(tree) => tree,
+        Err(too_much) => {
+            findings.add(Finding::new(too_much.place, "", too_much.what));
+            return None;
+        }
+    };
+    let kept = Check {
+        text: Some(file.text()),
+        findings,
+    }
+    .keep(shape, &mut tree, "");
+    if errors.is_empty() {
+        return kept.then_some(tree);
+    }
+    report_syntax(&errors, &Lines::of(file.text()), findings);
+    None
+}
+
+/// Past a syntax error the parser guesses: what it read before the first is what was written, and of
+/// several in one line only the first was written by anybody.
+fn report_syntax(errors: &[toml::de::Error], lines: &Lines<'_>, findings: &mut Findings) {
+    let spans = errors
+        .iter()
+        .map(|error| (error.span().unwrap_or_default(), error.message()));
+    let mut by_line = BTreeMap::new();
+    for (span, message) in spans {
+        let first = by_line
+            .entry(lines.line_of(span.start))
+            .or_insert((span.clone(), message));
+        if span.start < first.0.start {
+            *first = (span, message);
+        }
+    }
+    let first = by_line
+        .values()
+        .map(|(span, _)| span.start)
+        .min()
+        .unwrap_or(0);
+    findings.forget_from(first);
+    for (span, message) in by_line.into_values() {
+        findings.add(Finding {
+            unreadable: true,
+            ..Finding::new(Place::file(span), "", message)
+        });
+    }
+}
+
+/// Asks the type for contradictions and keeps those between values that are otherwise fine.
+fn weigh<C: ConfigText>(text: &C, places: &BTreeMap<String, Place>, findings: &mut Findings) {
+    let mut report = Report::default();
+    text.contradictions(&mut report);
+    for found in report.found {
+        if findings.is_full() || found.keys.iter().any(|key| findings.taints(key)) {
+            continue;
+        }
+        let written = found
+            .keys
+            .iter()
+            .find_map(|key| Some((key, places.get(key)?)));
+        let key = written
+            .map(|(key, _)| key)
+            .or(found.keys.first())
+            .cloned()
+            .unwrap_or_default();
+        let place = written.map_or(Place::Default, |(_, place)| place.clone());
+        findings.add(Finding {
+            remedy: Some(found.remedy),
+            ..Finding::new(place, key, found.what)
+        });
+    }
+}
+
+/// The place of every value somebody wrote, by key.
+fn places(tree: &Given) -> BTreeMap<String, Place> {
+    fn walk(given: &Given, path: String, places: &mut BTreeMap<String, Place>) {
+        match &given.body {
+            Body::Table(entries) => {
+                for (name, entry) in entries {
+                    walk(&entry.value, join(&path, &quoted(name)), places);
+                }
+            }
+            Body::List(items) => {
+                for (index, item) in items {
+                    walk(item, format!("{path}[{index}]"), places);
+                }
+            }
+            _ => {}
+        }
+        places.insert(path, given.place.clone());
+    }
+    let mut places = BTreeMap::new();
+    walk(tree, String::new(), &mut places);
+    places.remove("");
+    places
+}
+
+fn origins(places: BTreeMap<String, Place>, file: Option<&SourceFile>) -> BTreeMap<String, Origin> {
+    let lines = Lines::of(file.map_or("", SourceFile::text));
+    places
+        .into_iter()
+        .map(|(key, place)| (key, origin(&place, file, &lines)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,476 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::mistake::Mistake;
+use crate::sample::{Log, Node};
+use crate::toml_text::{Comments, to_toml};
+
+fn sources(text: &str) -> Sources {
+    Sources {
+        file: Some(SourceFile::new("node.toml", text)),
+        ..Sources::default()
+    }
+}
+
+fn refused(sources: &Sources) -> Mistakes {
+    load::<Node>(sources).expect_err("has mistakes")
+}
+
+/// Line, column, key and complaint of each mistake in a file.
+fn lines(text: &str) -> Vec<(usize, usize, String, String)> {
+    let line = |mistake: &Mistake| match &mistake.origin {
+        Origin::File { line, column, .. } => {
+            (*line, *column, mistake.key.clone(), mistake.what.clone())
+        }
+        other => panic!("not in the file: {other}"),
+    };
+    refused(&sources(text)).iter().map(line).collect()
+}
+
+fn row(line: usize, column: usize, key: &str, what: &str) -> (usize, usize, String, String) {
+    (line, column, key.into(), what.into())
+}
+
+fn env(pairs: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+    pairs
+        .iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
+}
+
+#[test]
+fn an_empty_file_is_the_defaults() {
+    assert_eq!(load::<Node>(&sources("")).unwrap().text, Node::default());
+    assert_eq!(
+        load::<Node>(&Sources::default()).unwrap().text,
+        Node::default()
+    );
+}
+
+// req: KN-13
+// attack: I-02, I-03
+#[test]
+fn every_kind_of_mistake_is_reported_at_once_with_its_place() {
+    let text = r#"
+name = ""
+colour = 1
+trusted = ["a", "b", "c", "d"]
+[drain]
+deadline_ms = -5
+deadlien_ms = 3
+huge = 18446744073709551616
+[admin]
+listen = "nowhere"
+log = "json-line"
+writable = 1
+[upstreams.api]
+servers = ["127.0.0.1:80", "b", "c"]
+share = nan
+[[routes]]
+prefix = "/"
+upstream = "api"
+weight = 0
+[[routes]]
+prefix = 7
+"#;
+    assert_eq!(
+        lines(text),
+        [
+            row(2, 8, "name", "too short"),
+            row(3, 1, "colour", "is not a known key"),
+            row(4, 11, "trusted", "has 4 items"),
+            row(6, 15, "drain.deadline_ms", "out of range"),
+            row(7, 1, "drain.deadlien_ms", "is not a known key"),
+            row(8, 8, "drain.huge", "out of range"),
+            row(10, 10, "admin.listen", "invalid socket address syntax"),
+            row(
+                11,
+                7,
+                "admin.log",
+                "is none of the choices (did you mean `json-lines`?)"
+            ),
+            row(
+                12,
+                12,
+                "admin.writable",
+                "expected a boolean, found an integer"
+            ),
+            row(
+                14,
+                28,
+                "upstreams.api.servers[1]",
+                "invalid socket address syntax"
+            ),
+            row(
+                14,
+                33,
+                "upstreams.api.servers[2]",
+                "invalid socket address syntax"
+            ),
+            row(15, 9, "upstreams.api.share", "is not a finite number"),
+            row(19, 10, "routes[0].weight", "out of range"),
+            row(
+                21,
+                10,
+                "routes[1].prefix",
+                "expected a string, found an integer"
+            ),
+        ]
+    );
+}
+
+// req: KN-13
+#[test]
+fn contradictions_are_reported_beside_other_mistakes() {
+    let text = "[drain]\naccept_grace_ms = 9\ndeadline_ms = 5\nhuge = \"x\"\n";
+    let expected = [
+        row(
+            2,
+            19,
+            "drain.accept_grace_ms",
+            "the grace is longer than the whole drain",
+        ),
+        row(4, 8, "drain.huge", "expected an integer, found a string"),
+    ];
+    assert_eq!(lines(text), expected);
+}
+
+#[test]
+fn a_contradiction_with_a_value_already_refused_is_not_reported() {
+    let text = "[drain]\naccept_grace_ms = 9000\ndeadline_ms = -5\n";
+    assert_eq!(
+        lines(text),
+        [row(3, 15, "drain.deadline_ms", "out of range")]
+    );
+}
+
+#[test]
+fn a_contradiction_in_a_list_is_placed_at_its_item() {
+    let text = "[[routes]]\nprefix = \"/\"\nupstream = \"gone\"\n";
+    assert_eq!(
+        lines(text),
+        [row(3, 12, "routes[0].upstream", "names no upstream")]
+    );
+}
+
+#[test]
+fn a_section_of_the_wrong_type_is_one_mistake() {
+    let expected = [row(1, 9, "drain", "expected a table, found an integer")];
+    assert_eq!(lines("drain = 5\n"), expected);
+}
+
+#[test]
+fn a_missing_required_key_is_placed_at_its_table() {
+    let text = "[[routes]]\nupstream = \"a\"\n[upstreams.a]\n";
+    let expected = [
+        row(1, 1, "routes[0].prefix", "is required and missing"),
+        row(3, 1, "upstreams.a.servers", "is required and missing"),
+    ];
+    assert_eq!(lines(text), expected);
+}
+
+#[test]
+fn a_bad_required_key_is_not_also_missing() {
+    let text = "[[routes]]\nupstream = \"a\"\nprefix = 3\n";
+    let expected = [row(
+        3,
+        10,
+        "routes[0].prefix",
+        "expected a string, found an integer",
+    )];
+    assert_eq!(lines(text), expected);
+}
+
+// attack: I-01
+#[test]
+fn all_syntax_errors_and_what_stands_before_them_are_reported() {
+    let found = lines("colour = 1\nname = \n[drain]\ndeadline_ms = = 4\nhuge = -1\n");
+    let places: Vec<_> = found
+        .iter()
+        .map(|(line, _, key, _)| (*line, key.as_str()))
+        .collect();
+    assert_eq!(places, [(1, "colour"), (2, ""), (4, "")]);
+}
+
+// attack: I-01
+#[test]
+fn duplicate_keys_and_tables_are_refused() {
+    assert_eq!(
+        lines("name = \"a\"\nname = \"b\"\n"),
+        [row(2, 1, "", "duplicate key")]
+    );
+    assert_eq!(
+        lines("[drain]\n[drain]\n"),
+        [row(2, 2, "", "duplicate key")]
+    );
+}
+
+// attack: I-04
+#[test]
+fn a_half_written_file_is_refused_at_whatever_byte_it_ends_inside_a_value() {
+    let whole = "name = \"gateway\"\n[drain]\ndeadline_ms = [1";
+    assert_eq!(lines(whole).len(), 1);
+    for end in 5.."name = \"gateway\"".len() {
+        assert!(
+            load::<Node>(&sources(&whole[..end])).is_err(),
+            "{:?}",
+            &whole[..end]
+        );
+    }
+}
+
+#[test]
+fn numbers_reach_from_the_smallest_to_the_largest() {
+    let text = "[drain]\nhuge = 18446744073709551615\ndeep = -9223372036854775808\n";
+    let drain = load::<Node>(&sources(text)).unwrap().text.drain;
+    assert_eq!((drain.huge, drain.deep), (u64::MAX, i64::MIN));
+    let far = format!(
+        "[drain]\nhuge = {}\ndeep = -{}\n",
+        "9".repeat(60),
+        "9".repeat(60)
+    );
+    assert_eq!(lines(&far).len(), 2);
+}
+
+// attack: I-03
+#[test]
+fn not_a_number_and_infinity_are_refused() {
+    for word in ["nan", "inf", "-inf", "1e999", "-0.1", "2"] {
+        let text = format!("[upstreams.a]\nservers = [\"127.0.0.1:1\"]\nshare = {word}\n");
+        assert_eq!(lines(&text)[0].2, "upstreams.a.share", "{word}");
+    }
+}
+
+// req: KN-13
+#[test]
+fn flags_win_over_environment_over_file_over_defaults() {
+    let mut sources = sources("name = \"file\"\n[drain]\ndeadline_ms = 1\naccept_grace_ms = 1\n");
+    let from = |sources: &Sources| load::<Node>(sources).unwrap().text;
+    assert_eq!(from(&sources).name, "file");
+    sources.env = env(&[
+        ("MACRONODE__NAME", "env"),
+        ("MACRONODE__DRAIN__DEADLINE_MS", "2"),
+    ]);
+    assert_eq!(
+        (from(&sources).name, from(&sources).drain.deadline_ms),
+        ("env".into(), 2)
+    );
+    sources.sets = vec!["name=flag".into(), "name=last".into()];
+    let text = from(&sources);
+    assert_eq!(
+        (
+            text.name.as_str(),
+            text.drain.deadline_ms,
+            text.drain.accept_grace_ms
+        ),
+        ("last", 2, 1)
+    );
+}
+
+#[test]
+fn a_key_of_an_absent_section_brings_the_section_about() {
+    let sources = Sources {
+        sets: vec!["admin.log=json-lines".into()],
+        ..Sources::default()
+    };
+    let admin = load::<Node>(&sources).unwrap().text.admin.unwrap();
+    assert_eq!(admin.log, Log::JsonLines);
+}
+
+#[test]
+fn origins_name_who_said_what() {
+    let mut sources = sources("[drain]\nhuge = 4\n");
+    sources.env = env(&[("MACRONODE__NAME", "env")]);
+    sources.sets = vec!["drain.deadline_ms=7".into()];
+    let loaded = load::<Node>(&sources).unwrap();
+    let origin = |key: &str| loaded.origins()[key].to_string();
+    assert_eq!(origin("drain.huge"), "node.toml:2:8");
+    assert_eq!(origin("name"), "environment MACRONODE__NAME");
+    assert_eq!(origin("drain.deadline_ms"), "--set drain.deadline_ms");
+}
+
+#[test]
+fn mistakes_of_all_sources_come_in_one_report() {
+    let mut sources = sources("colour = 1\n");
+    sources.env = env(&[
+        ("MACRONODE__NMAE", "x"),
+        ("MACRONODE_PORT", "tcp://x"),
+        ("PATH", "/"),
+    ]);
+    sources.sets = vec!["drain.huge=x".into(), "nonsense".into()];
+    let report = refused(&sources);
+    let origins: Vec<_> = report
+        .iter()
+        .map(|mistake| mistake.origin.to_string())
+        .collect();
+    let expected = [
+        "node.toml:1:1",
+        "environment MACRONODE__NMAE",
+        "--set drain.huge",
+        "--set (number 2)",
+    ];
+    assert_eq!(origins, expected);
+}
+
+#[test]
+fn a_report_spells_out_a_hundred_and_counts_the_rest() {
+    let text: String = (0..250).map(|n| format!("unknown_{n} = 1\n")).collect();
+    let report = refused(&sources(&text));
+    assert_eq!((report.iter().count(), report.more()), (100, 150));
+    assert!(report.to_string().ends_with("\nand 150 more"));
+}
+
+// attack: I-09
+#[test]
+fn nesting_without_end_is_refused_without_recursion() {
+    for text in [
+        "[".repeat(100_000),
+        "a=".to_owned() + &"[".repeat(100_000),
+        "a={b=".repeat(50_000),
+    ] {
+        assert!(load::<Node>(&sources(&text)).is_err());
+    }
+}
+
+// attack: I-09
+#[test]
+fn more_values_than_allowed_are_refused() {
+    let text = format!("trusted = [{}]\n", "1,".repeat(60_000));
+    assert_eq!(lines(&text)[0].3, "has more than 50000 values");
+}
+
+// attack: I-09
+#[test]
+fn the_deepest_tree_the_parser_builds_fits_a_small_stack() {
+    let keys = vec!["a"; 79].join(".");
+    let text = format!("{}1{}", format!("{keys}={{").repeat(79), "}".repeat(79));
+    let text = text.replacen("1}", "a=1}", 1);
+    let check = move || lines(&text)[0].3.clone();
+    let small = std::thread::Builder::new()
+        .stack_size(2 << 20)
+        .spawn(check)
+        .unwrap();
+    assert_eq!(small.join().unwrap(), "is nested deeper than 32 levels");
+}
+
+fn documents() -> impl Strategy<Value = Node> {
+    let drain = (0..600_000u64, any::<u64>(), any::<i64>());
+    (
+        ".{1,16}",
+        drain,
+        proptest::collection::vec(".*", 0..3),
+        proptest::collection::btree_map(".*", 0.0..1.0f64, 0..3),
+    )
+        .prop_map(|(name, (deadline_ms, huge, deep), trusted, shares)| {
+            let mut node = Node {
+                name,
+                trusted,
+                ..Node::default()
+            };
+            node.drain.deadline_ms = deadline_ms;
+            node.drain.huge = huge;
+            node.drain.deep = deep;
+            let server = ([127, 0, 0, 1], 80).into();
+            node.upstreams = shares
+                .into_iter()
+                .map(|(name, share)| {
+                    (
+                        name,
+                        crate::sample::Upstream {
+                            servers: vec![server],
+                            share,
+                            keys: Vec::new(),
+                        },
+                    )
+                })
+                .collect();
+            node
+        })
+}
+
+/// Fragments that make texts more likely to get past the first character.
+fn texts() -> impl Strategy<Value = String> {
+    let words = prop::sample::select(vec![
+        "name",
+        "drain",
+        "admin",
+        "token",
+        "deadline_ms",
+        "=",
+        "=",
+        "\n",
+        "\n",
+        "[",
+        "]",
+        "[[",
+        "]]",
+        "{",
+        "}",
+        "\"",
+        "\"\"\"",
+        "'",
+        ".",
+        ",",
+        "-5",
+        "nan",
+        "1e9",
+        "true",
+        "1979-05-27",
+        "routes",
+        "upstreams",
+        "#",
+        "\\u",
+        "é",
+        "\r\n",
+        "\u{0}",
+        "\u{feff}",
+        " ",
+    ]);
+    prop_oneof![
+        ".*",
+        proptest::collection::vec(words, 0..40).prop_map(|words| words.concat())
+    ]
+}
+
+proptest! {
+    // req: KN-13
+    #[test]
+    fn any_text_is_answered_and_twice_the_same(text in texts(), set in ".*", value in ".*") {
+        let mut sources = sources(&text);
+        sources.sets = vec![set];
+        sources.env = env(&[("MACRONODE__ADMIN__TOKEN", &value), (&format!("MACRONODE__{value}"), "1")]);
+        let answer = || match load::<Node>(&sources) {
+            Ok(loaded) => loaded.document().to_string(),
+            Err(mistakes) => mistakes.to_string(),
+        };
+        prop_assert_eq!(answer(), answer());
+    }
+
+    // req: KN-13
+    #[test]
+    fn a_printed_document_loads_as_the_same(node in documents()) {
+        let document = serde_json::to_value(&node).unwrap();
+        for comments in [Comments::Without, Comments::With] {
+            let printed = to_toml::<Node>(&document, comments);
+            let again = load::<Node>(&sources(&printed)).map_err(|m| TestCaseError::fail(format!("{m}\n{printed}")))?;
+            prop_assert_eq!(&again.text, &node);
+        }
+    }
+
+    // req: KN-13
+    #[test]
+    fn the_strongest_source_that_speaks_wins(
+        file in proptest::option::of(0..9u64),
+        env_value in proptest::option::of(0..9u64),
+        flags in proptest::collection::vec(0..9u64, 0..3),
+    ) {
+        let text = file.map(|n| format!("[drain]\ndeadline_ms = {n}\n")).unwrap_or_default();
+        let mut sources = sources(&text);
+        sources.env = env_value
+            .map(|n| env(&[("MACRONODE__DRAIN__DEADLINE_MS", &n.to_string())]))
+            .unwrap_or_default();
+        sources.sets = flags.iter().map(|n| format!("drain.deadline_ms={n}")).collect();
+        let expected = flags.last().copied().or(env_value).or(file).unwrap_or(3_000);
+        prop_assert_eq!(load::<Node>(&sources).unwrap().text.drain.deadline_ms, expected);
+    }
+}
