@@ -40,8 +40,8 @@ impl Invocation {
         self
     }
 
-    pub(crate) fn args(mut self, args: impl IntoIterator<Item = String>) -> Self {
-        self.args.extend(args);
+    pub(crate) fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
@@ -74,6 +74,14 @@ impl Invocation {
 
     pub(crate) fn run(&self) -> Outcome {
         self.stream(|_| ())
+    }
+
+    /// Runs silently; what it printed, whether it succeeded or not.
+    pub(crate) fn output(&self) -> Result<String, String> {
+        let output = self.command().stdin(Stdio::null()).output();
+        let output =
+            output.map_err(|error| format!("`{}` could not be started: {error}", self.program))?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     /// Runs silently; what it printed, or `None` when it is absent or fails.

