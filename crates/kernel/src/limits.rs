@@ -1,0 +1,70 @@
+//! Every number that bounds something, once, with the relations between them checked by the compiler.
+
+use std::time::Duration;
+
+/// Events the bus keeps for a slow subscriber before it has to reconcile from the snapshot.
+pub const BUS_CAPACITY: usize = 1024;
+/// Units that may wait for a worker.
+pub const WORK_QUEUE: usize = 512;
+/// Log lines and spans that may wait for a slow sink.
+pub const TELEMETRY_QUEUE: usize = 512;
+/// Config changes that may wait to be applied; newer ones replace older ones.
+pub const CONFIG_QUEUE: usize = 64;
+
+/// First restart delay of a crashed child: between these two, drawn at random.
+pub const RESTART_FIRST_MIN: Duration = Duration::from_millis(100);
+/// See [`RESTART_FIRST_MIN`].
+pub const RESTART_FIRST_MAX: Duration = Duration::from_millis(500);
+/// No restart waits longer than this.
+pub const RESTART_CAP: Duration = Duration::from_secs(5);
+/// More restarts than this within [`RESTART_WINDOW`] is a crash loop.
+pub const RESTART_LOOP: usize = 5;
+/// The window in which restarts are counted.
+pub const RESTART_WINDOW: Duration = Duration::from_secs(60);
+
+/// Time accepted work may take once a drain has begun, unless configured.
+pub const DRAIN_DEADLINE: Duration = Duration::from_secs(3);
+/// The longest drain deadline that may be configured.
+pub const DRAIN_DEADLINE_MAX: Duration = Duration::from_secs(600);
+/// Time the services that only support others (config watch, reporters) have to end.
+pub const SUPPORT_DEADLINE: Duration = Duration::from_millis(500);
+/// Time the admin server has to answer what it was asked last.
+pub const ADMIN_DEADLINE: Duration = Duration::from_millis(500);
+/// Time aborted tasks have to be dropped by the runtime before they are written off.
+pub const REAP_DEADLINE: Duration = Duration::from_millis(250);
+
+/// Time a peer has to send a whole request head.
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time between two pieces of a body a peer is sending.
+pub const BODY_PROGRESS_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time between two pieces of an answer a peer is reading.
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time a connection may rest between requests.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Pause after an accept error that the process itself must recover from (no descriptors left).
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Connections the admin server holds at once.
+pub const ADMIN_CONNECTIONS: usize = 64;
+/// Bytes of a request head.
+pub const HEAD_BYTES: usize = 32 * 1024;
+/// Fields of a request head.
+pub const HEAD_FIELDS: usize = 100;
+
+/// Jobs the blocking pool runs at once; more wait in [`BLOCKING_QUEUE`].
+pub const BLOCKING_THREADS: usize = 8;
+/// Blocking jobs that may wait for a thread before newcomers are told `Busy`.
+pub const BLOCKING_QUEUE: usize = 64;
+
+/// Config changes closer together than this are applied as one.
+pub const CONFIG_SETTLE: Duration = Duration::from_millis(50);
+
+const _: () = {
+    assert!(RESTART_FIRST_MIN.as_millis() < RESTART_FIRST_MAX.as_millis());
+    assert!(RESTART_FIRST_MAX.as_millis() < RESTART_CAP.as_millis());
+    assert!(RESTART_CAP.as_millis() < RESTART_WINDOW.as_millis());
+    assert!(DRAIN_DEADLINE.as_millis() <= DRAIN_DEADLINE_MAX.as_millis());
+    assert!(HEAD_TIMEOUT.as_millis() < IDLE_TIMEOUT.as_millis());
+    assert!(REAP_DEADLINE.as_millis() <= ADMIN_DEADLINE.as_millis());
+    assert!(CONFIG_SETTLE.as_millis() < DRAIN_DEADLINE.as_millis());
+    assert!(BLOCKING_THREADS < BLOCKING_QUEUE);
+};

@@ -1,0 +1,204 @@
+//! A metrics registry that is passed down, with one static description per metric.
+//!
+//! Label values are `&'static str`: they are written in code, so no client can invent a time series.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use prometheus_client::encoding::text;
+use prometheus_client::metrics::counter;
+use prometheus_client::metrics::family::{Family, MetricConstructor};
+use prometheus_client::metrics::gauge;
+use prometheus_client::metrics::histogram;
+use prometheus_client::registry;
+
+/// A counter handle: one relaxed atomic addition per increment.
+pub type Counter = counter::Counter;
+/// A gauge handle.
+pub type Gauge = gauge::Gauge;
+/// A histogram handle.
+pub type Histogram = histogram::Histogram;
+
+/// Whether a sampler is asked again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// Its source is still there.
+    Continue,
+    /// Its source has gone; forget the sampler.
+    Over,
+}
+
+type Labels = Vec<(&'static str, &'static str)>;
+
+/// What a metric is; the reference page is made from these.
+#[derive(Debug)]
+pub struct MetricSpec {
+    /// Full name as scraped (counters end in `_total`).
+    pub name: &'static str,
+    /// Counter, gauge or histogram.
+    pub kind: Kind,
+    /// Label names, in order.
+    pub labels: &'static [&'static str],
+    /// One line for people.
+    pub help: &'static str,
+}
+
+/// The kinds of metric.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Only ever grows.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// Distribution over these upper bounds.
+    Histogram(&'static [f64]),
+}
+
+impl Kind {
+    /// The word used in documentation.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram(_) => "histogram",
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Buckets(&'static [f64]);
+
+impl MetricConstructor<Histogram> for Buckets {
+    fn new_metric(&self) -> Histogram {
+        Histogram::new(self.0.iter().copied())
+    }
+}
+
+#[derive(Clone)]
+enum AnyFamily {
+    Counter(Family<Labels, Counter>),
+    Gauge(Family<Labels, Gauge>),
+    Histogram(Family<Labels, Histogram, Buckets>),
+}
+
+type Sampler = Box<dyn Fn() -> Sampling + Send + Sync>;
+
+#[derive(Default)]
+struct Inner {
+    registry: registry::Registry,
+    families: HashMap<&'static str, AnyFamily>,
+    samplers: Vec<Sampler>,
+}
+
+/// Where metrics are made and rendered. Cheap to clone; there is no global one.
+#[derive(Clone, Default)]
+pub struct Registry {
+    inner: Arc<Mutex<Inner>>,
+}
+
+impl Registry {
+    /// The counter of `spec` with these label values. Resolve once and hold: this takes a lock.
+    ///
+    /// # Panics
+    /// If `spec` is not a counter or the values do not match its labels, which is a mistake in code.
+    pub fn counter(&self, spec: &'static MetricSpec, values: &[&'static str]) -> Counter {
+        match self.family(spec) {
+            AnyFamily::Counter(family) => family.get_or_create_owned(&labels(spec, values)),
+            _ => panic!("{} is not a counter", spec.name),
+        }
+    }
+
+    /// The gauge of `spec` with these label values.
+    ///
+    /// # Panics
+    /// As [`Registry::counter`].
+    pub fn gauge(&self, spec: &'static MetricSpec, values: &[&'static str]) -> Gauge {
+        match self.family(spec) {
+            AnyFamily::Gauge(family) => family.get_or_create_owned(&labels(spec, values)),
+            _ => panic!("{} is not a gauge", spec.name),
+        }
+    }
+
+    /// The histogram of `spec` with these label values.
+    ///
+    /// # Panics
+    /// As [`Registry::counter`].
+    pub fn histogram(&self, spec: &'static MetricSpec, values: &[&'static str]) -> Histogram {
+        match self.family(spec) {
+            AnyFamily::Histogram(family) => family.get_or_create_owned(&labels(spec, values)),
+            _ => panic!("{} is not a histogram", spec.name),
+        }
+    }
+
+    /// Runs `sample` before each rendering, for values that are cheaper to read than to maintain.
+    pub fn sampled(&self, sample: impl Fn() -> Sampling + Send + Sync + 'static) {
+        self.inner.lock().samplers.push(Box::new(sample));
+    }
+
+    /// Renders everything as OpenMetrics text.
+    pub fn render(&self) -> String {
+        let mut inner = self.inner.lock();
+        inner
+            .samplers
+            .retain(|sample| sample() == Sampling::Continue);
+        let mut text = String::with_capacity(8 * 1024);
+        text::encode(&mut text, &inner.registry).expect("writing to a String does not fail");
+        text
+    }
+
+    fn family(&self, spec: &'static MetricSpec) -> AnyFamily {
+        let mut inner = self.inner.lock();
+        if let Some(known) = inner.families.get(spec.name) {
+            return known.clone();
+        }
+        let made = inner.register(spec);
+        inner.families.insert(spec.name, made.clone());
+        made
+    }
+}
+
+impl Inner {
+    fn register(&mut self, spec: &'static MetricSpec) -> AnyFamily {
+        match spec.kind {
+            Kind::Counter => {
+                let family = Family::<Labels, Counter>::default();
+                // The encoder appends `_total` itself.
+                let name = spec
+                    .name
+                    .strip_suffix("_total")
+                    .expect("counter names end in _total");
+                self.registry.register(name, spec.help, family.clone());
+                AnyFamily::Counter(family)
+            }
+            Kind::Gauge => {
+                let family = Family::<Labels, Gauge>::default();
+                self.registry.register(spec.name, spec.help, family.clone());
+                AnyFamily::Gauge(family)
+            }
+            Kind::Histogram(bounds) => {
+                let family = Family::new_with_constructor(Buckets(bounds));
+                self.registry.register(spec.name, spec.help, family.clone());
+                AnyFamily::Histogram(family)
+            }
+        }
+    }
+}
+
+fn labels(spec: &MetricSpec, values: &[&'static str]) -> Labels {
+    assert_eq!(
+        spec.labels.len(),
+        values.len(),
+        "{} takes the labels {:?}",
+        spec.name,
+        spec.labels
+    );
+    spec.labels
+        .iter()
+        .copied()
+        .zip(values.iter().copied())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,424 @@
+//! Tasks by kind: owned by a group, counted exactly, ended together.
+//!
+//! At any moment `spawned = completed + canceled + aborted + live` for each kind; at exit `live` is zero.
+//! A task that finishes on its first poll costs two counter additions and nothing else; one that waits
+//! parks its waker in the group, so that the group can end it without a list of handles.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::metrics::{Counter, Kind, MetricSpec, Registry};
+
+/// What a task is for; every spawn names one.
+#[derive(Debug)]
+pub struct TaskKind {
+    /// Label value and documentation key.
+    pub name: &'static str,
+    /// One line for people.
+    pub doc: &'static str,
+}
+
+macro_rules! task_counter {
+    ($id:ident, $name:literal, $help:literal) => {
+        #[doc = $help]
+        pub static $id: MetricSpec = MetricSpec {
+            name: $name,
+            kind: Kind::Counter,
+            labels: &["kind"],
+            help: $help,
+        };
+    };
+}
+task_counter!(SPAWNED, "tasks_spawned_total", "Tasks spawned");
+task_counter!(
+    COMPLETED,
+    "tasks_completed_total",
+    "Tasks that ended by themselves, panics included"
+);
+task_counter!(
+    CANCELED,
+    "tasks_canceled_total",
+    "Tasks ended because their owner went away"
+);
+task_counter!(
+    ABORTED,
+    "tasks_aborted_total",
+    "Tasks ended by force at a drain deadline or a second signal"
+);
+task_counter!(
+    PANICKED,
+    "tasks_panicked_total",
+    "Tasks among the completed ones that panicked"
+);
+
+const RUNNING: u8 = 0;
+const CANCELING: u8 = 1;
+const ABORTING: u8 = 2;
+const WRITTEN_OFF: u8 = 3;
+const SHARDS: usize = 8;
+
+/// How a task ended, seen by who joins it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ended<T> {
+    /// It returned this.
+    Completed(T),
+    /// It panicked with this message.
+    Panicked(String),
+    /// Its group ended it, or the runtime went away.
+    Stopped,
+}
+
+/// A set of tasks with one owner; ends as a whole.
+#[derive(Clone)]
+pub struct TaskGroup {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    registry: Registry,
+    state: AtomicU8,
+    /// Wakers of tasks that have been pending at least once; freed by the task itself when it ends.
+    parked: [Mutex<Parked>; SHARDS],
+    kinds: Mutex<Vec<Arc<KindShare>>>,
+    /// Notified when some kind of this group falls to zero live tasks.
+    emptied: Notify,
+}
+
+/// One kind's part of one group.
+struct KindShare {
+    kind: &'static TaskKind,
+    live: AtomicUsize,
+    spawned: Counter,
+    completed: Counter,
+    canceled: Counter,
+    aborted: Counter,
+    panicked: Counter,
+}
+
+#[derive(Default)]
+struct Parked {
+    wakers: Vec<Option<Waker>>,
+    free: Vec<usize>,
+}
+
+impl TaskGroup {
+    /// An empty group whose tasks count in `registry`.
+    pub fn new(registry: &Registry) -> Self {
+        let shared = Shared {
+            registry: registry.clone(),
+            state: AtomicU8::new(RUNNING),
+            parked: Default::default(),
+            kinds: Mutex::default(),
+            emptied: Notify::new(),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// A spawner for one kind of task. Resolve once and hold: this takes a lock.
+    pub fn kind(&self, kind: &'static TaskKind) -> Spawner {
+        let mut kinds = self.shared.kinds.lock();
+        if let Some(known) = kinds.iter().find(|share| share.kind.name == kind.name) {
+            return Spawner {
+                share: known.clone(),
+                shared: self.shared.clone(),
+            };
+        }
+        let counter = |spec| self.shared.registry.counter(spec, &[kind.name]);
+        let share = Arc::new(KindShare {
+            kind,
+            live: AtomicUsize::new(0),
+            spawned: counter(&SPAWNED),
+            completed: counter(&COMPLETED),
+            canceled: counter(&CANCELED),
+            aborted: counter(&ABORTED),
+            panicked: counter(&PANICKED),
+        });
+        kinds.push(share.clone());
+        Spawner {
+            share,
+            shared: self.shared.clone(),
+        }
+    }
+
+    /// Ends every task at its next wake-up, and every later one at its first poll; counted as canceled.
+    pub fn cancel(&self) {
+        self.end(CANCELING);
+    }
+
+    /// As [`TaskGroup::cancel`], but counted as aborted.
+    pub fn abort(&self) {
+        self.end(ABORTING);
+    }
+
+    /// Tasks that have not ended yet.
+    pub fn live(&self) -> usize {
+        self.shared.live()
+    }
+
+    /// Waits until no task is left. Level-triggered: returns at once when there is none.
+    pub async fn idle(&self) {
+        loop {
+            let emptied = self.shared.emptied.notified();
+            tokio::pin!(emptied);
+            emptied.as_mut().enable();
+            if self.shared.live() == 0 {
+                return;
+            }
+            emptied.await;
+        }
+    }
+
+    /// Gives up on tasks that do not yield to an abort (they block their thread): counts them as aborted.
+    /// Returns how many there were.
+    pub fn write_off(&self) -> usize {
+        if self.shared.state.swap(WRITTEN_OFF, Ordering::AcqRel) == WRITTEN_OFF {
+            return 0;
+        }
+        let kinds = self.shared.kinds.lock();
+        let mut total = 0;
+        for share in kinds.iter() {
+            let live = share.live.swap(0, Ordering::AcqRel);
+            share.aborted.inc_by(live as u64);
+            total += live;
+        }
+        self.shared.emptied.notify_waiters();
+        total
+    }
+
+    fn end(&self, state: u8) {
+        let raised = self.shared.state.fetch_max(state, Ordering::AcqRel);
+        if raised >= state {
+            return;
+        }
+        for shard in &self.shared.parked {
+            // Wake outside the lock: a waker may run the task at once on a single-threaded runtime.
+            let wakers: Vec<Waker> = shard.lock().wakers.iter().flatten().cloned().collect();
+            wakers.into_iter().for_each(Waker::wake);
+        }
+    }
+}
+
+impl Shared {
+    fn live(&self) -> usize {
+        self.kinds
+            .lock()
+            .iter()
+            .map(|share| share.live.load(Ordering::Acquire))
+            .sum()
+    }
+
+    fn running(&self) -> bool {
+        self.state.load(Ordering::Acquire) == RUNNING
+    }
+}
+
+/// Spawns tasks of one kind into one group.
+#[derive(Clone)]
+pub struct Spawner {
+    share: Arc<KindShare>,
+    shared: Arc<Shared>,
+}
+
+impl Spawner {
+    /// Spawns `work`. The handle may be dropped: the group keeps the task.
+    pub fn spawn<F>(&self, work: F) -> Task<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.share.spawned.inc();
+        self.share.live.fetch_add(1, Ordering::AcqRel);
+        let entry = Entry {
+            share: self.share.clone(),
+            shared: self.shared.clone(),
+            place: None,
+            ended: false,
+            polling: false,
+        };
+        let counted = Counted {
+            work: Some(work),
+            entry,
+        };
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the one spawn that all others go through"
+        )]
+        let handle = tokio::spawn(counted);
+        Task { handle }
+    }
+}
+
+/// A running task's handle; dropping it detaches from the result, not from the group.
+#[derive(Debug)]
+pub struct Task<T> {
+    handle: JoinHandle<Option<T>>,
+}
+
+impl<T> Task<T> {
+    /// Waits for the end.
+    pub async fn join(self) -> Ended<T> {
+        match self.handle.await {
+            Ok(Some(value)) => Ended::Completed(value),
+            Ok(None) => Ended::Stopped,
+            Err(error) => match error.try_into_panic() {
+                Ok(payload) => Ended::Panicked(panic_message(&*payload)),
+                Err(_) => Ended::Stopped,
+            },
+        }
+    }
+}
+
+/// The text of a panic, for logs and events.
+pub fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<&'static str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("panic without a message").to_owned()
+}
+
+pin_project_lite::pin_project! {
+    struct Counted<F> {
+        #[pin]
+        work: Option<F>,
+        entry: Entry,
+    }
+}
+
+impl<F: Future> Future for Counted<F> {
+    type Output = Option<F::Output>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        if !this.entry.shared.running() {
+            // Dropped before the count says so: an idle group holds nothing of its tasks any more.
+            this.work.set(None);
+            this.entry.stopped();
+            return Poll::Ready(None);
+        }
+        let work = this
+            .work
+            .as_mut()
+            .as_pin_mut()
+            .expect("polled after its end");
+        this.entry.polling = true;
+        let polled = work.poll(cx);
+        this.entry.polling = false;
+        match polled {
+            Poll::Ready(value) => {
+                this.work.set(None);
+                this.entry.completed();
+                Poll::Ready(Some(value))
+            }
+            Poll::Pending => {
+                this.entry.park(cx);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+struct Entry {
+    share: Arc<KindShare>,
+    shared: Arc<Shared>,
+    /// Shard and index of the parked waker.
+    place: Option<(usize, usize)>,
+    ended: bool,
+    polling: bool,
+}
+
+impl Entry {
+    fn park(&mut self, cx: &Context<'_>) {
+        if self.place.is_some() {
+            return; // A task's waker wakes the task whatever poll it was taken in.
+        }
+        let shard = shard_of_this_thread();
+        let index = self.shared.parked[shard].lock().insert(cx.waker().clone());
+        self.place = Some((shard, index));
+        // The group may have ended between the check before the poll and the insertion.
+        if !self.shared.running() {
+            cx.waker().wake_by_ref();
+        }
+    }
+
+    fn completed(&mut self) {
+        self.end(|share, _| share.completed.inc());
+    }
+
+    fn stopped(&mut self) {
+        self.end(|share, state| {
+            let counter = if state == ABORTING {
+                &share.aborted
+            } else {
+                &share.canceled
+            };
+            counter.inc()
+        });
+    }
+
+    fn end(&mut self, count: impl FnOnce(&KindShare, u8) -> u64) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        if let Some((shard, index)) = self.place.take() {
+            self.shared.parked[shard].lock().remove(index);
+        }
+        let state = self.shared.state.load(Ordering::Acquire);
+        if state == WRITTEN_OFF {
+            return;
+        }
+        count(&self.share, state);
+        if self.share.live.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.shared.emptied.notify_waiters();
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if self.polling {
+            // The poll unwound. Under a panic the runtime drops the task after having caught it.
+            self.share.panicked.inc();
+            self.completed();
+        } else {
+            self.stopped();
+        }
+    }
+}
+
+impl Parked {
+    fn insert(&mut self, waker: Waker) -> usize {
+        match self.free.pop() {
+            Some(index) => {
+                self.wakers[index] = Some(waker);
+                index
+            }
+            None => {
+                self.wakers.push(Some(waker));
+                self.wakers.len() - 1
+            }
+        }
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.wakers[index] = None;
+        self.free.push(index);
+    }
+}
+
+fn shard_of_this_thread() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
+    }
+    SHARD.with(|shard| *shard)
+}
+
+#[cfg(test)]
+mod tests;
