@@ -55,3 +55,6 @@ fn defaults_agree(shape: &Shape, defaults: &Value, path: &str, complaints: &mut 
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

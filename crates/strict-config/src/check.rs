@@ -22,14 +22,14 @@ impl Check<'_> {
     /// required key goes with it, since nothing can be built of the rest.
     pub(crate) fn keep(&mut self, shape: &Shape, given: &mut Given, path: &str) -> bool {
         if shape.secret {
-            self.findings.hide(&given.place);
+            self.findings.hide(given);
         }
         match (&shape.kind, &mut given.body) {
             (Kind::Table(keys), Body::Table(entries)) => {
                 let mut whole = true;
                 entries.retain(|name, entry| {
                     let Some(key) = keys.iter().find(|key| key.name == *name) else {
-                        self.findings.hide(&entry.value.place);
+                        self.findings.hide(&entry.value);
                         self.findings
                             .add(unknown(keys, name, path, entry.name_place.clone()));
                         return false;
@@ -68,7 +68,7 @@ impl Check<'_> {
     /// States what is wrong with one value, in its own words unless it may hold a secret.
     fn refuse(&mut self, shape: &Shape, given: &Given, path: &str, what: &str) {
         if shape.holds_secret() {
-            self.findings.hide(&given.place);
+            self.findings.hide(given);
         }
         self.findings.add(Finding {
             given: self.echo(shape, given),

@@ -100,3 +100,6 @@ impl Comparison<'_> {
         shape.holds_secret() && below(self.old) != below(self.new)
     }
 }
+
+#[cfg(test)]
+mod tests;

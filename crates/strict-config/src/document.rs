@@ -139,3 +139,6 @@ fn collect_secrets(
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::given::{Body, Given};
 use crate::mistake::{Mistake, Mistakes, Origin, SHOWN};
 use crate::place::{Lines, Place};
 use crate::read::SourceFile;
@@ -41,7 +42,7 @@ pub(crate) struct Findings {
     list: Vec<Finding>,
     more: usize,
     /// Parts of the file no excerpt may show.
-    pub(crate) hidden: Vec<Range<usize>>,
+    hidden: Vec<Range<usize>>,
 }
 
 impl Findings {
@@ -53,8 +54,12 @@ impl Findings {
         }
     }
 
-    pub(crate) fn hide(&mut self, place: &Place) {
-        self.hidden.extend(place.span());
+    /// Keeps every value of `given` out of the excerpts; names of keys may be shown.
+    pub(crate) fn hide(&mut self, given: &Given) {
+        match &given.body {
+            Body::Table(entries) => entries.values().for_each(|entry| self.hide(&entry.value)),
+            _ => self.hidden.extend(given.place.span()),
+        }
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -147,3 +152,6 @@ fn names(shape: &Shape) -> Vec<&str> {
         _ => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

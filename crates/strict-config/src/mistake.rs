@@ -140,3 +140,6 @@ impl fmt::Display for Mistakes {
 }
 
 impl std::error::Error for Mistakes {}
+
+#[cfg(test)]
+mod tests;

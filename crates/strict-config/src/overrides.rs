@@ -238,3 +238,6 @@ fn split_set(set: &str) -> (Vec<String>, Option<&str>) {
 fn trimmed(parts: Vec<String>) -> Vec<String> {
     parts.into_iter().map(|part| part.trim().into()).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -178,3 +178,6 @@ impl Shown {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

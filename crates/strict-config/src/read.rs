@@ -121,3 +121,6 @@ fn refusal(path: &Path, line: usize, what: String, remedy: &str) -> Mistake {
         excerpt: None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -94,3 +94,6 @@ fn ty(kind: &Kind) -> &'static str {
         Kind::Bool => "boolean",
     }
 }
+
+#[cfg(test)]
+mod tests;

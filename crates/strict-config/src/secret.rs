@@ -88,3 +88,6 @@ impl JsonSchema for Secret {
         json_schema!({ "type": "string", "writeOnly": true, "x-secret": true })
     }
 }
+
+#[cfg(test)]
+mod tests;

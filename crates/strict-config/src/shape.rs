@@ -183,3 +183,6 @@ fn choices(names: &[String]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     format!("one of {}", quoted.join(", "))
 }
+
+#[cfg(test)]
+mod tests;

@@ -155,3 +155,6 @@ pub(crate) fn basic_string(text: &str) -> String {
     quoted.push('"');
     quoted
 }
+
+#[cfg(test)]
+mod tests;
