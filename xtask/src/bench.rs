@@ -4,11 +4,13 @@ use crate::Outcome;
 use crate::args::Args;
 use crate::shell::Invocation;
 
-/// Without a name the binary lists its benches.
+/// Without a name, the list of what can be measured.
 pub(crate) fn bench(args: Args) -> Outcome {
-    bench_binary(args.rest()).run()
-}
-
-fn bench_binary(args: Vec<String>) -> Invocation {
-    Invocation::cargo(&["run", "--release", "--package", "bench", "--"]).args(args)
+    let mut words = args.rest();
+    if words.is_empty() {
+        words.push("--list".to_owned());
+    }
+    Invocation::cargo(&["run", "--release", "--package", "bench", "--"])
+        .args(words)
+        .run()
 }

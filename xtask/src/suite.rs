@@ -54,32 +54,27 @@ pub(crate) fn run(args: Args) -> Outcome {
 
 /// Runs tests and counts them. A run in which no test ran proves nothing, so it fails.
 pub(crate) fn counted(tests: &Invocation, tally: &mut Tally) -> Result<Done, String> {
-    tests.stream(|line| tally.read(line))?;
-    if tally.passed == 0 {
+    let mut run = Tally::default();
+    let outcome = tests.stream(|line| run.read(line));
+    tally.add(run);
+    outcome?;
+    if run.passed == 0 {
         return Err(format!("no test ran: {tests}"));
     }
     Ok(Done::Passed)
 }
 
+/// With every feature: what a feature hides must be tested too.
 fn unit(tally: &mut Tally) -> Result<Done, String> {
-    counted(
-        &Invocation::cargo(&[
-            "test",
-            "--workspace",
-            "--exclude",
-            "e2e",
-            "--lib",
-            "--bins",
-            "--tests",
-            "--examples",
-        ]),
-        tally,
-    )
+    let tests = Invocation::cargo(&["test", "--workspace", "--exclude", "e2e", "--all-features"])
+        .args(["--lib", "--bins", "--tests", "--examples"]);
+    counted(&tests, tally)
 }
 
 fn doc(tally: &mut Tally) -> Result<Done, String> {
     // Not every crate has examples, and rustdoc says "0 passed" for those: zero in all is no failure here.
-    Invocation::cargo(&["test", "--workspace", "--doc"]).stream(|line| tally.read(line))?;
+    Invocation::cargo(&["test", "--workspace", "--all-features", "--doc"])
+        .stream(|line| tally.read(line))?;
     Ok(Done::Passed)
 }
 
@@ -132,6 +127,11 @@ mod tests {
         let none = Invocation::new("echo", &["test result: ok. 0 passed; 0 failed;"]);
         assert!(counted(&none, &mut Tally::default()).is_err());
         let one = Invocation::new("echo", &["test result: ok. 1 passed; 0 failed;"]);
-        assert!(counted(&one, &mut Tally::default()).is_ok());
+        let mut tally = Tally::default();
+        assert!(counted(&one, &mut tally).is_ok());
+        assert!(
+            counted(&none, &mut tally).is_err(),
+            "tests of an earlier run do not count for this one"
+        );
     }
 }
