@@ -62,10 +62,6 @@ impl Findings {
         }
     }
 
-    pub(crate) fn is_full(&self) -> bool {
-        self.list.len() >= KEPT
-    }
-
     /// Forgets what was found in the file unless it ends before `offset`.
     pub(crate) fn forget_from(&mut self, offset: usize) {
         self.list

@@ -37,7 +37,8 @@ pub use secret::Secret;
 pub use shape::{Reload, schema};
 pub use toml_text::{Comments, to_toml};
 
-/// The sample configuration is shared with the fuzz target, which knows this crate by its name.
+// The sample configuration and the laws it is put to are shared with the fuzz target, which knows this
+// crate by its name and cannot see into it.
 #[cfg(test)]
 extern crate self as strict_config;
 
@@ -46,4 +47,29 @@ extern crate self as strict_config;
     unreachable_pub,
     reason = "public for the fuzz target, which includes the file"
 )]
+mod exercise;
+#[cfg(test)]
+#[expect(
+    unreachable_pub,
+    reason = "public for the fuzz target, which includes the file"
+)]
 mod sample;
+
+#[cfg(test)]
+mod corpus {
+    use std::path::Path;
+
+    // req: AC-08
+    #[test]
+    fn the_fuzz_corpus_is_answered() {
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/config");
+        let seeds = std::fs::read_dir(corpus)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let kept: Vec<_> = seeds.filter(|path| path.extension().is_some()).collect();
+        assert!(kept.len() >= 10, "the corpus is gone");
+        for seed in kept {
+            super::exercise::exercise(&std::fs::read(&seed).unwrap());
+        }
+    }
+}

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use toml::Spanned;
 use toml::de::DeTable;
 
 use crate::check::{Check, complete};
@@ -20,6 +21,9 @@ use crate::place::{Lines, Place};
 use crate::read::SourceFile;
 use crate::report::{Report, join, quoted};
 use crate::shape::Shape;
+
+/// In bytes: up to here every syntax error is reported.
+const WRITTEN_BY_HAND: usize = 128 * 1024;
 
 /// The text form of a configuration: what a file may say, with a default for everything.
 pub trait ConfigText: DeserializeOwned + Serialize + JsonSchema + Default {
@@ -91,7 +95,7 @@ fn file_layer(shape: &Shape, file: Option<&SourceFile>, findings: &mut Findings)
     let Some(file) = file else {
         return Some(Given::empty(Place::Default));
     };
-    let (table, errors) = DeTable::parse_recoverable(file.text());
+    let (table, errors) = parse(file.text());
     let mut tree = match Given::document(&table, &Place::file) {
         Ok(tree) => tree,
         Err(too_much) => {
@@ -109,6 +113,18 @@ fn file_layer(shape: &Shape, file: Option<&SourceFile>, findings: &mut Findings)
     }
     report_syntax(&errors, &Lines::of(file.text()), findings);
     None
+}
+
+/// All syntax errors of a file somebody wrote by hand, only the first of one so large that reporting
+/// an error per byte would take more memory than the node.
+fn parse(text: &str) -> (Spanned<DeTable<'_>>, Vec<toml::de::Error>) {
+    if text.len() <= WRITTEN_BY_HAND {
+        return DeTable::parse_recoverable(text);
+    }
+    match DeTable::parse(text) {
+        Ok(table) => (table, Vec::new()),
+        Err(error) => (Spanned::new(0..0, DeTable::new()), vec![error]),
+    }
 }
 
 /// Past a syntax error the parser guesses: what it read before the first is what was written, and of
@@ -145,7 +161,7 @@ fn weigh<C: ConfigText>(text: &C, places: &BTreeMap<String, Place>, findings: &m
     let mut report = Report::default();
     text.contradictions(&mut report);
     for found in report.found {
-        if findings.is_full() || found.keys.iter().any(|key| findings.taints(key)) {
+        if found.keys.iter().any(|key| findings.taints(key)) {
             continue;
         }
         let written = found

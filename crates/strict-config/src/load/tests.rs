@@ -334,6 +334,14 @@ fn nesting_without_end_is_refused_without_recursion() {
 
 // attack: I-09
 #[test]
+fn a_large_file_is_refused_at_its_first_syntax_error() {
+    let text = "name = \"a\"\n".to_owned() + &"=\n".repeat(WRITTEN_BY_HAND);
+    assert_eq!(lines(&text)[0].0, 2);
+    assert_eq!(lines(&text).len(), 1);
+}
+
+// attack: I-09
+#[test]
 fn more_values_than_allowed_are_refused() {
     let text = format!("trusted = [{}]\n", "1,".repeat(60_000));
     assert_eq!(lines(&text)[0].3, "has more than 50000 values");
