@@ -1,12 +1,14 @@
 //! What is different between two configurations, and whether a running node can take it over.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde_json::Value;
 
 use crate::report::{join, quoted};
 use crate::secret::Secret;
 use crate::shape::{Kind, Reload, Shape};
+use crate::toml_text::inline;
 
 /// One key that differs. Values are as printed: secrets masked, absent ones `None`.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +21,16 @@ pub struct Change {
     pub new: Option<Value>,
     /// What it takes to have an effect.
     pub reload: Reload,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |value: &Option<Value>| value.as_ref().map_or("nothing".into(), inline);
+        match (shown(&self.old), shown(&self.new)) {
+            (old, new) if old == new => write!(f, "{}: changed", self.key),
+            (old, new) => write!(f, "{}: {old} -> {new}", self.key),
+        }
+    }
 }
 
 /// The keys among `changes` a running node must refuse.

@@ -68,8 +68,10 @@ impl Findings {
             .retain(|finding| finding.place.span().is_none_or(|span| span.end < offset));
     }
 
-    /// Whether `key`, something above it or something below it is already known to be wrong.
+    /// Whether `key`, something above it or something below it is already known to be wrong. Items of a
+    /// list stand or fall together: with one taken out, the type counts the others differently.
     pub(crate) fn taints(&self, key: &str) -> bool {
+        let key = key.split('[').next().unwrap_or(key);
         self.list
             .iter()
             .any(|finding| covers(&finding.key, key) || covers(key, &finding.key))

@@ -214,4 +214,6 @@ fn origins(places: BTreeMap<String, Place>, file: Option<&SourceFile>) -> BTreeM
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;

@@ -2,6 +2,8 @@
 
 mod compile;
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -13,6 +15,15 @@ pub enum Reload {
     Hot,
     /// Refused while running; the node must be started anew.
     Restart,
+}
+
+impl fmt::Display for Reload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reload::Hot => "hot",
+            Reload::Restart => "restart",
+        })
+    }
 }
 
 /// One key and everything known about it. `secret` and `reload` are inherited from the sections above.

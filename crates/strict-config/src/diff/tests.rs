@@ -45,6 +45,21 @@ fn changed_keys_are_listed_with_both_values() {
     );
 }
 
+#[test]
+fn a_change_reads_as_a_line() {
+    let shown = |old, new| diff(old, new)[0].to_string();
+    assert_eq!(shown("", "name = \"b\"\n"), "name: \"node\" -> \"b\"");
+    assert_eq!(
+        shown("state_dir = \"/x\"\n", ""),
+        "state_dir: \"/x\" -> nothing"
+    );
+    let token = |word| format!("[admin]\ntoken = \"{word}\"\n");
+    assert_eq!(
+        shown(&token("first"), &token("second")),
+        "admin.token: changed"
+    );
+}
+
 // req: KN-14
 // attack: I-07
 #[test]
@@ -91,7 +106,7 @@ fn a_changed_secret_is_seen_and_not_shown() {
         let changes = diff(&text("first"), &text("second"));
         assert_eq!(changes.len(), 1, "{name}");
         assert_eq!(changes[0].key, name);
-        let shown = format!("{changes:?}");
+        let shown = format!("{changes:?} {}", changes[0]);
         assert!(
             !shown.contains("first") && !shown.contains("second"),
             "{shown}"

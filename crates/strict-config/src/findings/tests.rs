@@ -75,18 +75,13 @@ proptest! {
 }
 
 #[test]
-fn a_key_taints_what_is_above_and_below_it_only() {
+fn a_key_taints_what_is_above_and_below_it_and_its_whole_list() {
     let mut findings = Findings::default();
-    findings.add(Finding::new(Place::Default, "routes[1].prefix", "x"));
-    for tainted in [
-        "routes",
-        "routes[1]",
-        "routes[1].prefix",
-        "routes[1].prefix.x",
-    ] {
+    findings.add(Finding::new(Place::Default, "a.routes[1].prefix", "x"));
+    for tainted in ["a", "a.routes", "a.routes[1]", "a.routes[0].prefix"] {
         assert!(findings.taints(tainted), "{tainted}");
     }
-    for clean in ["routes[0]", "routes[1].prefixes", "route", "routes[10]"] {
+    for clean in ["a.route", "a.routes_more", "b", "a.x"] {
         assert!(!findings.taints(clean), "{clean}");
     }
 }
