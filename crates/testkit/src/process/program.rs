@@ -1,0 +1,119 @@
+//! A program to be started: arguments, variables, files, pipes.
+
+use super::lines::{Lines, Pipe};
+use super::{CONFIG_FILE, Owned, Process, ProcessError, system};
+use parking_lot::Mutex;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
+use tempfile::TempDir;
+
+/// Variables with this prefix are the program's own; those of the caller are not handed down.
+const VARIABLE_PREFIX: &str = "MACRONODE_";
+
+/// A program to be started.
+#[derive(Debug)]
+pub struct Program {
+    command: Command,
+    dir: TempDir,
+    stderr_unread: bool,
+}
+
+impl Program {
+    /// A program with an empty temporary directory to run in.
+    pub fn new(path: impl AsRef<Path>) -> io::Result<Self> {
+        let dir = tempfile::tempdir()?;
+        let mut command = Command::new(path.as_ref());
+        // A group of its own, so that what it started ends with it.
+        command
+            .current_dir(dir.path())
+            .stdin(Stdio::null())
+            .process_group(0);
+        for (key, _) in std::env::vars_os() {
+            if key.to_string_lossy().starts_with(VARIABLE_PREFIX) {
+                command.env_remove(key);
+            }
+        }
+        Ok(Self {
+            command,
+            dir,
+            stderr_unread: false,
+        })
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// Sets a variable.
+    #[must_use]
+    pub fn env(mut self, key: &str, value: &str) -> Self {
+        self.command.env(key, value);
+        self
+    }
+
+    /// Writes a file into the program's directory.
+    pub fn file(&self, name: &str, text: impl AsRef<[u8]>) -> io::Result<PathBuf> {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, text)?;
+        Ok(path)
+    }
+
+    /// Writes the config and adds `--config PATH`.
+    pub fn config(self, text: &str) -> io::Result<Self> {
+        let path = self.file(CONFIG_FILE, text)?;
+        Ok(self.arg("--config").arg(path))
+    }
+
+    /// Keeps stderr open and never reads it, as a stuck log collector would.
+    #[must_use]
+    pub fn leave_stderr_unread(mut self) -> Self {
+        self.stderr_unread = true;
+        self
+    }
+
+    /// Starts it.
+    pub fn start(mut self) -> Result<Process, ProcessError> {
+        let name = self.command.get_program().to_string_lossy().into_owned();
+        let started = Instant::now();
+        let spawned = self
+            .command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = spawned.map_err(|source| system(&format!("starting {name}"), source))?;
+        let lines = Arc::new(Lines::default());
+        if let Some(stdout) = child.stdout.take() {
+            Lines::pump(&lines, Pipe::Stdout, stdout);
+        }
+        if let Some(stderr) = child.stderr.take_if(|_| !self.stderr_unread) {
+            Lines::pump(&lines, Pipe::Stderr, stderr);
+        }
+        let pid = child.id().cast_signed();
+        let child = Mutex::new(Owned {
+            child,
+            status: None,
+        });
+        Ok(Process {
+            pid,
+            child,
+            lines,
+            dir: self.dir,
+            started,
+        })
+    }
+}
