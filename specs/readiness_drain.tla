@@ -86,7 +86,7 @@ MayStart(c) ==
 Start(c) ==
     /\ child[c] \in {"Down", "Backoff"} /\ MayStart(c)
     /\ child' = [child EXCEPT ![c] = "Starting"]
-    /\ signal' = [signal EXCEPT ![c] = "unready"]
+    /\ signal' = IF Bug = "stale_handle" THEN signal ELSE [signal EXCEPT ![c] = "unready"]
     /\ UNCHANGED <<node, restarts, intake, units>>
 
 BecomeReady(c) ==
@@ -264,6 +264,10 @@ NothingOutlivesStopped ==
 \* req: AC-07, KN-10
 StartsWhenDepsAreReady ==
     [][\A c \in Children : Starts(c) => \A d \in Deps(c) : TrulyReady(d)]_vars
+
+(* Neither ready by what it was before, nor mute for ever.                   *)
+\* req: AC-07, KN-10
+StartsWithNewHandle == [][\A c \in Children : Starts(c) => signal'[c] = "unready"]_vars
 
 \* req: AC-07, KN-10, KN-11
 ReadinessFailsClosed ==
