@@ -6,6 +6,33 @@
 //!
 //! Per key, by `#[schemars(extend(...))]`: `"x-reload" = "restart"` (hot unless said),
 //! `"x-secret" = true` (brought along by [`Secret`]), `"x-allowed" = "what a value may be"`.
+//!
+//! ```
+//! use strict_config::{ConfigText, SourceFile, Sources, load};
+//!
+//! #[derive(Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+//! #[serde(default)]
+//! struct Shop {
+//!     /// How many customers fit in.
+//!     #[schemars(range(max = 40))]
+//!     seats: u32,
+//! }
+//!
+//! impl ConfigText for Shop {
+//!     const ENV_PREFIX: &'static str = "SHOP__";
+//! }
+//!
+//! let file = Some(SourceFile::new("shop.toml", "seats = 41\nsaets = 1\n"));
+//! let mistakes = load::<Shop>(&Sources { file, ..Sources::default() }).unwrap_err();
+//! let expected = "\
+//! shop.toml:1:9: seats = 41: out of range; allowed: 0 to 40
+//!      1 | seats = 41
+//!        |         ^^
+//! shop.toml:2:1: saets: is not a known key; did you mean `seats`?
+//!      2 | saets = ***
+//!        | ^^^^^";
+//! assert_eq!(mistakes.to_string(), expected);
+//! ```
 
 mod audit;
 mod check;

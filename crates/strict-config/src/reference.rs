@@ -67,11 +67,12 @@ fn below(of: &Shape, path: &str, env: Option<String>, rows: &mut Vec<KeyDoc>) {
 }
 
 fn row(shape: &Shape, path: String, env: Option<String>, required: bool, rows: &mut Vec<KeyDoc>) {
-    let section = matches!(shape.kind, Kind::Table(_));
+    let unsaid = shape.secret || matches!(shape.kind, Kind::Table(_));
+    let default = shape.default.as_ref().filter(|_| !unsaid);
     rows.push(KeyDoc {
         path: path.clone(),
         ty: ty(&shape.kind),
-        default: shape.default.as_ref().filter(|_| !section).map(inline),
+        default: default.map(inline),
         required,
         optional: shape.optional,
         allowed: shape.allowed(),

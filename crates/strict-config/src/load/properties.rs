@@ -1,3 +1,5 @@
+//! What holds for any text, any document and any mix of sources.
+
 use proptest::prelude::*;
 
 use super::tests::{env, sources};
