@@ -121,7 +121,6 @@ async fn what_exceeds_the_outstanding_requests_is_counted() {
         .timeout(ms(2000));
     let running = load.start();
     tokio::time::sleep(ms(500)).await;
-    upstream.set_default(Reply::default());
     drop(upstream);
     let report = running.finish().await;
     let s = report.stream("s");

@@ -132,7 +132,7 @@ mod running {
     #[tokio::test]
     async fn vitals_are_those_of_the_program() {
         // The shell counts its own descriptors, one of them being the directory it reads.
-        let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; set -- /proc/$$/fd/*; echo fds $#; exec sleep 60";
+        let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; set -- /proc/$$/fd/*; echo fds $#; sleep 60; :";
         let process = sh(script).start().unwrap();
         let line = process
             .wait_for_line(|line| line.text.starts_with("fds "), LONG)

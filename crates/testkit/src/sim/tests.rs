@@ -43,6 +43,7 @@ fn a_failure_names_the_seed_that_repeats_it() {
     );
 
     let only = Plan::new("eights", 200, Some(seed.to_owned()), None);
+    assert_eq!(seeds_seen(&only), only.seeds().collect::<Vec<_>>());
     let again = catch_unwind(AssertUnwindSafe(|| {
         run_plan("eights", &only, &mut Vec::new(), fails)
     }));
