@@ -132,7 +132,8 @@ mod running {
     #[tokio::test]
     async fn vitals_are_those_of_the_program() {
         // The shell counts its own descriptors, one of them being the directory it reads.
-        let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; set -- /proc/$$/fd/*; echo fds $#; sleep 60; :";
+        let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done
+                      set -- /proc/$$/fd/*; echo fds $#; sleep 60; :";
         let process = sh(script).start().unwrap();
         let line = process
             .wait_for_line(|line| line.text.starts_with("fds "), LONG)
@@ -186,7 +187,8 @@ mod printing {
 
     #[tokio::test]
     async fn the_oldest_lines_are_forgotten_but_never_the_ready_line() {
-        let script = "echo noise; echo 'ready admin=127.0.0.1:1 demo=127.0.0.1:2 x=y'; seq 20000; echo ready again=127.0.0.1:3";
+        let script = "echo noise; echo 'ready admin=127.0.0.1:1 demo=127.0.0.1:2 x=y'
+                      seq 20000; echo ready again=127.0.0.1:3";
         let process = sh(script).start().unwrap();
         process
             .wait_for_line(|line| line.text.starts_with("ready again"), LONG)
@@ -298,7 +300,8 @@ mod metrics_page {
 
     #[test]
     fn samples_are_found_by_name_and_labels() {
-        let page = "a 1\nb{x=\"1\",y=\"p \\\"q\\\" {=,} \\\\ \\n\"} 2.5 1700000000 # {id=\"7\"} 1\nb{x=\"2\"} +Inf\n\n# EOF";
+        let page = "a 1\n\
+                    b{x=\"1\",y=\"p \\\"q\\\" {=,} \\\\ \\n\"} 2.5 1700000000 # {id=\"7\"} 1\nb{x=\"2\"} +Inf\n\n# EOF";
         let metrics = Metrics::parse(page).unwrap();
         assert_eq!(metrics.get("a", &[]), Some(1.0));
         assert_eq!(
