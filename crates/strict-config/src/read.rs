@@ -49,16 +49,10 @@ pub fn read_file(path: &Path) -> Result<SourceFile, Mistakes> {
     if !about.is_file() {
         return Err(refuse("is not a regular file".into(), "name a TOML file"));
     }
-    let too_big = || {
-        let what = format!("is larger than the {MAX_FILE_BYTES} bytes a configuration may have");
-        refuse(what, "check that this is the file you mean")
-    };
-    if about.len() > MAX_FILE_BYTES {
-        return Err(too_big());
-    }
     let bytes = read_capped(file).map_err(|error| refuse(error.to_string(), advice(&error)))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(too_big());
+        let what = format!("is larger than the {MAX_FILE_BYTES} bytes a configuration may have");
+        return Err(refuse(what, "check that this is the file you mean"));
     }
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         let line = 1 + bytes[..error.valid_up_to()]
@@ -83,7 +77,7 @@ fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// One byte past the cap tells a file that grew after its size was looked at.
+/// One byte past the cap tells that there is more, whatever size the file claims to have.
 fn read_capped(file: File) -> io::Result<Zeroizing<Vec<u8>>> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_FILE_BYTES as usize + 1));
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;

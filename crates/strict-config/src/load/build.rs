@@ -140,3 +140,6 @@ fn take_out(tree: &mut Given, steps: &[Step]) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;
