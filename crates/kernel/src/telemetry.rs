@@ -18,6 +18,9 @@ mod line;
 mod panics;
 mod writer;
 
+#[cfg(feature = "otlp")]
+pub mod otlp;
+
 pub use level::{LevelError, check_level};
 pub use writer::WRITE_ERRORS;
 
