@@ -11,13 +11,7 @@ use crate::workspace;
 const FEW_CASES: &str = "8";
 
 /// The modules that index into text; what goes through a whole schema takes Miri minutes a test.
-const CONFIG_CORES: &[&str] = &[
-    "mistake::",
-    "nearest::",
-    "overrides::",
-    "place::",
-    "secret::",
-];
+const CONFIG_CORES: &[&str] = &["mistake::", "nearest::", "place::", "secret::"];
 
 /// The modules of the kernel that take `now` and return decisions.
 const KERNEL_CORES: &[&str] = &["backoff::", "drain::", "restart::"];
