@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::broadcast::{self, error::RecvError};
 
 use crate::drain::Stage;
 use crate::limits;
+use crate::lock::{self, Lock};
 use crate::metrics::{Counter, Kind, MetricSpec, Registry};
 use crate::queue::{OnFull, QueueSpec};
 use crate::readiness::State;
@@ -101,7 +101,7 @@ impl Snapshot {
 pub struct Bus {
     sender: broadcast::Sender<Event>,
     /// Also orders publishing against subscribing: both happen under this lock.
-    snapshot: Arc<Mutex<Snapshot>>,
+    snapshot: Arc<Lock<Snapshot>>,
     registry: Registry,
 }
 
@@ -115,7 +115,7 @@ impl Bus {
         let (sender, _) = broadcast::channel(BUS.capacity);
         Self {
             sender,
-            snapshot: Arc::default(),
+            snapshot: Arc::new(Lock::new(&lock::BUS, Snapshot::default())),
             registry: registry.clone(),
         }
     }

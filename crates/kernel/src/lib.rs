@@ -4,23 +4,29 @@
 //! is ready, restarts when they crash, and ends phase by phase. Their queues come from [`queue`], their tasks from
 //! [`tasks`], their metrics from a [`metrics::Registry`] that is passed down, their settings from [`config`].
 
+pub mod admin;
 pub mod backoff;
 pub mod blocking;
 pub mod bus;
 pub mod clock;
+pub mod config;
 pub mod deadline;
 pub mod drain;
 pub mod limits;
+pub mod lock;
 pub mod metrics;
 pub mod pool;
 pub mod queue;
 pub mod readiness;
+pub mod reference;
 pub mod reject;
 pub mod restart;
+pub mod serve;
 pub mod shutdown;
 pub mod signals;
 pub mod supervisor;
 pub mod tasks;
+pub mod telemetry;
 pub mod tree;
 
 use bus::Bus;

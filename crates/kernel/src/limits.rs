@@ -35,14 +35,16 @@ pub const REAP_DEADLINE: Duration = Duration::from_millis(250);
 
 /// Time a peer has to send a whole request head.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time between two pieces of a body a peer is sending.
-pub const BODY_PROGRESS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time between two pieces of an answer a peer is reading.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time a connection may rest between requests.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time an idle connection is still listened to after the doors closed: a request already on its way is answered.
+pub const LAST_LOOK: Duration = Duration::from_millis(20);
 /// Pause after an accept error that the process itself must recover from (no descriptors left).
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Connections that may wait to be accepted.
+pub const BACKLOG: u32 = 1024;
 /// Connections the admin server holds at once.
 pub const ADMIN_CONNECTIONS: usize = 64;
 /// Bytes of a request head.

@@ -5,13 +5,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
 use prometheus_client::metrics::gauge;
 use prometheus_client::metrics::histogram;
 use prometheus_client::registry;
+
+use crate::lock::{self, Lock};
 
 /// A counter handle: one relaxed atomic addition per increment.
 pub type Counter = counter::Counter;
@@ -92,9 +93,17 @@ struct Inner {
 }
 
 /// Where metrics are made and rendered. Cheap to clone; there is no global one.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Registry {
-    inner: Arc<Mutex<Inner>>,
+    inner: Arc<Lock<Inner>>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self {
+            inner: Arc::new(Lock::new(&lock::METRICS, Inner::default())),
+        }
+    }
 }
 
 impl Registry {

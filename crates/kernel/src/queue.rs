@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use bounded_ring::{Coalesce, DropOldest, PushError, Pushed, RejectNew};
-use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::watch;
 
+use crate::lock::{self, Lock};
 use crate::metrics::{Counter, Kind, MetricSpec, Registry, Sampling};
 
 /// What a queue is; every queue has one, and the reference page lists them all.
@@ -82,7 +82,7 @@ pub static COALESCED: MetricSpec = MetricSpec {
 #[derive(Clone)]
 pub struct Queues {
     registry: Registry,
-    live: Arc<Mutex<Vec<Weak<dyn Observed>>>>,
+    live: Arc<Lock<Vec<Weak<dyn Observed>>>>,
 }
 
 /// One queue's state, for status pages.
@@ -109,7 +109,7 @@ impl Queues {
     pub fn new(registry: &Registry) -> Self {
         Self {
             registry: registry.clone(),
-            live: Arc::default(),
+            live: Arc::new(Lock::new(&lock::QUEUES, Vec::new())),
         }
     }
 
@@ -142,6 +142,10 @@ impl Queues {
     }
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per queue, made once, behind an Arc"
+)]
 enum Ring<T> {
     RejectNew(RejectNew<T>),
     DropOldest(DropOldest<T>),

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::watch;
 
 use crate::bus::{Bus, Event};
+use crate::lock::{self, Lock};
 use crate::metrics::{Gauge, Kind, MetricSpec, Registry};
 use crate::queue::{self, OnFull, QueueSpec};
 
@@ -76,7 +76,7 @@ pub struct Readiness {
 }
 
 struct Shared {
-    inner: Mutex<Inner>,
+    inner: Lock<Inner>,
     changes: watch::Sender<u64>,
     bus: Bus,
     registry: Registry,
@@ -122,7 +122,7 @@ impl Readiness {
     /// Nobody yet.
     pub fn new(registry: &Registry, bus: &Bus) -> Self {
         let (changes, _) = queue::latest(&CHANGES, 0);
-        let inner = Mutex::default();
+        let inner = Lock::new(&lock::READINESS, Inner::default());
         Self {
             shared: Arc::new(Shared {
                 inner,

@@ -44,23 +44,37 @@ impl Reject {
         Reject::Degraded,
         Reject::OpenCircuit,
         Reject::BrokenPipe,
-        Reject::Rejected {
-            reason: "not-found",
-            status: 404,
-        },
-        Reject::Rejected {
-            reason: "method-not-allowed",
-            status: 405,
-        },
-        Reject::Rejected {
-            reason: "unauthorized",
-            status: 401,
-        },
-        Reject::Rejected {
-            reason: "bad-request",
-            status: 400,
-        },
+        Reject::NOT_FOUND,
+        Reject::METHOD_NOT_ALLOWED,
+        Reject::UNAUTHORIZED,
+        Reject::BAD_REQUEST,
+        Reject::INTERNAL,
     ];
+    /// Nothing lives at this path.
+    pub const NOT_FOUND: Reject = Reject::Rejected {
+        reason: "not-found",
+        status: 404,
+    };
+    /// Something lives there, but does not take this method.
+    pub const METHOD_NOT_ALLOWED: Reject = Reject::Rejected {
+        reason: "method-not-allowed",
+        status: 405,
+    };
+    /// The caller has not shown that it may.
+    pub const UNAUTHORIZED: Reject = Reject::Rejected {
+        reason: "unauthorized",
+        status: 401,
+    };
+    /// The request makes no sense.
+    pub const BAD_REQUEST: Reject = Reject::Rejected {
+        reason: "bad-request",
+        status: 400,
+    };
+    /// A defect in the node; the log says more.
+    pub const INTERNAL: Reject = Reject::Rejected {
+        reason: "internal",
+        status: 500,
+    };
 
     /// Stable code in the body, the header, the log and the metric.
     pub fn reason(self) -> &'static str {

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use crate::lock::{self, Lock};
 use crate::metrics::{Counter, Kind, MetricSpec, Registry};
 
 /// What a task is for; every spawn names one.
@@ -84,8 +84,8 @@ struct Shared {
     registry: Registry,
     state: AtomicU8,
     /// Wakers of tasks that have been pending at least once; freed by the task itself when it ends.
-    parked: [Mutex<Parked>; SHARDS],
-    kinds: Mutex<Vec<Arc<KindShare>>>,
+    parked: [Lock<Parked>; SHARDS],
+    kinds: Lock<Vec<Arc<KindShare>>>,
     /// Notified when some kind of this group falls to zero live tasks.
     emptied: Notify,
 }
@@ -113,8 +113,8 @@ impl TaskGroup {
         let shared = Shared {
             registry: registry.clone(),
             state: AtomicU8::new(RUNNING),
-            parked: Default::default(),
-            kinds: Mutex::default(),
+            parked: std::array::from_fn(|_| Lock::new(&lock::TASK_WAKERS, Parked::default())),
+            kinds: Lock::new(&lock::TASK_KINDS, Vec::new()),
             emptied: Notify::new(),
         };
         Self {
@@ -200,6 +200,10 @@ impl TaskGroup {
         }
         for shard in &self.shared.parked {
             // Wake outside the lock: a waker may run the task at once on a single-threaded runtime.
+            #[expect(
+                clippy::needless_collect,
+                reason = "collecting ends the lock before the first wake"
+            )]
             let wakers: Vec<Waker> = shard.lock().wakers.iter().flatten().cloned().collect();
             wakers.into_iter().for_each(Waker::wake);
         }

@@ -1,0 +1,220 @@
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use testkit::http;
+
+use super::*;
+use crate::config::reload_requests;
+use crate::drain::{Outcome, Phase, Plan};
+use crate::limits;
+use crate::queue::Receiver;
+use crate::serve::{Door, DoorLimits, Patience, serve};
+use crate::supervisor::Supervisor;
+use crate::tree::{Child, ChildSpec, Restart};
+
+static SPEC: ChildSpec = ChildSpec {
+    name: "admin",
+    doc: "test",
+    depends_on: &[],
+    phase: Phase::Admin,
+    restart: Restart::Always,
+    essential: true,
+};
+static STUBBORN: ChildSpec = ChildSpec {
+    name: "stubborn",
+    phase: Phase::Work,
+    ..SPEC
+};
+
+struct Desk {
+    kernel: Kernel,
+    address: SocketAddr,
+    reloads: Receiver<()>,
+    running: tokio::task::JoinHandle<Outcome>,
+}
+
+/// An admin server beside a child that needs 300 ms to end.
+async fn desk(token: Option<&'static str>) -> Desk {
+    let (kernel, publisher) = Kernel::new();
+    let door = Door::bind("admin", "127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = door.address();
+    let (reload, reloads) = reload_requests(&kernel);
+    let identity = Identity {
+        version: "1.2.3",
+        build: "test",
+    };
+    let facts: Vec<(&'static str, Facts)> = vec![("weather", Arc::new(|| json!("fine")))];
+    let token = Arc::new(move || token.map(|token| Secret::from(token.to_owned())));
+    let admin = Arc::new(Admin::new(&kernel, identity, reload, token, facts));
+    let patience = Patience {
+        head: limits::HEAD_TIMEOUT,
+        idle: limits::IDLE_TIMEOUT,
+        write: limits::WRITE_TIMEOUT,
+    };
+    let bounds = DoorLimits {
+        connections: 8,
+        patience,
+    };
+    let children = vec![
+        Child::new(&SPEC, move |context| {
+            serve(context, door.clone(), bounds, admin.clone())
+        }),
+        Child::new(&STUBBORN, |context| async move {
+            context.ready.ready();
+            context.told_to_end().await;
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            Ok(())
+        }),
+    ];
+    let supervisor = Supervisor::new(kernel.clone(), publisher, children).unwrap();
+    let plan = || Plan {
+        accept_grace: Duration::ZERO,
+        deadline: Duration::from_secs(3),
+    };
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the supervisor is the root of its own tree"
+    )]
+    let running = tokio::spawn(supervisor.run(plan));
+    let mut changes = kernel.readiness.changes();
+    while kernel.readiness.snapshot().state != State::Ready {
+        changes.changed().await.unwrap();
+    }
+    Desk {
+        kernel,
+        address,
+        reloads,
+        running,
+    }
+}
+
+async fn json_of(address: SocketAddr, path: &str) -> (u16, Value) {
+    let answer = http::get(address, path).await.unwrap();
+    (answer.status, serde_json::from_slice(&answer.body).unwrap())
+}
+
+// req: KN-11
+#[tokio::test]
+async fn every_documented_path_answers_as_documented() {
+    let desk = desk(None).await;
+    assert_eq!(
+        http::get(desk.address, "/healthz").await.unwrap().body,
+        b"ok\n"
+    );
+    let (status, ready) = json_of(desk.address, "/readyz").await;
+    assert_eq!((status, &ready["state"]), (200, &json!("ready")));
+    assert_eq!(ready["services"][1]["service"], "stubborn");
+    assert_eq!(
+        json_of(desk.address, "/version").await.1["version"],
+        "1.2.3"
+    );
+    let metrics = http::get(desk.address, "/metrics").await.unwrap();
+    assert!(
+        metrics
+            .header("content-type")
+            .unwrap()
+            .starts_with("application/openmetrics-text")
+    );
+    assert!(
+        String::from_utf8(metrics.body)
+            .unwrap()
+            .contains("tasks_spawned_total{kind=\"child\"} 2")
+    );
+    let (_, status) = json_of(desk.address, "/status").await;
+    assert_eq!(
+        (&status["node"], &status["weather"]),
+        (&json!("running"), &json!("fine"))
+    );
+    assert_eq!(status["children"][0]["life"], "up");
+    assert_eq!(status["queues"][0]["name"], "cfg_updates");
+}
+
+#[tokio::test]
+async fn what_is_not_there_says_what_is() {
+    let desk = desk(None).await;
+    let missing = http::get(desk.address, "/nope").await.unwrap();
+    assert_eq!(
+        (missing.status, missing.header("x-macronode-reason")),
+        (404, Some("not-found"))
+    );
+    assert!(
+        String::from_utf8(missing.body)
+            .unwrap()
+            .contains("GET /readyz")
+    );
+    let wrong = http::post(desk.address, "/metrics", &[], b"")
+        .await
+        .unwrap();
+    assert_eq!(
+        (wrong.status, wrong.header("allow")),
+        (405, Some("GET, HEAD"))
+    );
+    let rejected = &crate::serve::problem::REJECTED;
+    assert_eq!(
+        desk.kernel.registry.counter(rejected, &["not-found"]).get(),
+        1
+    );
+}
+
+// req: KN-08
+#[tokio::test]
+async fn nothing_changes_without_the_token() {
+    let open = desk(None).await;
+    let refused = http::post(open.address, "/drain", &[], b"").await.unwrap();
+    assert_eq!(
+        (refused.status, refused.header("x-macronode-reason")),
+        (401, Some("unauthorized"))
+    );
+    assert!(String::from_utf8(refused.body).unwrap().contains("SIGTERM"));
+
+    let guarded = desk(Some("s3cret")).await;
+    for wrong in [
+        "",
+        "Bearer ",
+        "Bearer s3cre",
+        "Bearer s3cretx",
+        "Basic s3cret",
+        "s3cret",
+    ] {
+        let answer = http::post(guarded.address, "/reload", &[("authorization", wrong)], b"")
+            .await
+            .unwrap();
+        assert_eq!(answer.status, 401, "{wrong}");
+        assert!(!String::from_utf8(answer.body).unwrap().contains("s3cret"));
+    }
+    assert!(guarded.reloads.try_recv().is_none());
+    let right = [("authorization", "Bearer s3cret")];
+    assert_eq!(
+        http::post(guarded.address, "/reload", &right, b"")
+            .await
+            .unwrap()
+            .status,
+        202
+    );
+    assert!(guarded.reloads.try_recv().is_some());
+    assert_eq!(
+        http::post(guarded.address, "/drain", &right, b"")
+            .await
+            .unwrap()
+            .status,
+        202
+    );
+    assert_eq!(guarded.running.await.unwrap(), Outcome::Drained);
+    assert!(!open.kernel.shutdown.draining());
+}
+
+// req: KN-08, KN-11
+#[tokio::test]
+async fn the_admin_server_answers_until_everything_else_has_ended() {
+    let desk = desk(None).await;
+    desk.kernel.requests.request();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let (code, ready) = json_of(desk.address, "/readyz").await;
+    assert_eq!((code, &ready["draining"]), (503, &json!(true)));
+    assert_eq!(json_of(desk.address, "/status").await.1["node"], "draining");
+    assert_eq!(
+        http::get(desk.address, "/healthz").await.unwrap().status,
+        200
+    );
+    assert_eq!(desk.running.await.unwrap(), Outcome::Drained);
+}

@@ -1,0 +1,244 @@
+use std::fs;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::*;
+use crate::drain::{Outcome, Phase, Plan};
+use crate::supervisor::Supervisor;
+use crate::tree::{Child, ChildSpec, Restart};
+
+static SPEC: ChildSpec = ChildSpec {
+    name: "config",
+    doc: "test",
+    depends_on: &[],
+    phase: Phase::Support,
+    restart: Restart::Always,
+    essential: false,
+};
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug)]
+#[serde(deny_unknown_fields, default)]
+struct Text {
+    /// How many.
+    #[schemars(range(min = 1, max = 100))]
+    size: u64,
+    /// Where.
+    #[schemars(extend("x-reload" = "restart"))]
+    place: String,
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self {
+            size: 1,
+            place: "here".to_owned(),
+        }
+    }
+}
+
+impl ConfigText for Text {
+    const ENV_PREFIX: &'static str = "KERNEL_TEST__";
+}
+
+struct Bench {
+    kernel: Kernel,
+    reloader: Arc<Reloader<Text, u64>>,
+    live: Live<u64>,
+    file: PathBuf,
+    requests: ReloadRequests,
+    running: tokio::task::JoinHandle<Outcome>,
+    _directory: tempfile::TempDir,
+}
+
+async fn bench(text: &str) -> Bench {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("node.toml");
+    fs::write(&file, text).unwrap();
+    let (kernel, publisher) = Kernel::new();
+    let sources = Sources {
+        file: Some(read_file(&file).unwrap()),
+        ..Sources::default()
+    };
+    let loaded = load::<Text>(&sources).unwrap();
+    let (reloader, live) = Reloader::new(
+        &kernel,
+        (Some(file.clone()), Vec::new()),
+        loaded,
+        |text| text.size,
+        Arc::new(|_| {}),
+    );
+    let (requests, updates) = reload_requests(&kernel);
+    let blocking = Blocking::new(&kernel.registry);
+    let (child_reloader, child_requests) = (reloader.clone(), requests.clone());
+    let child = Child::new(&SPEC, move |context| {
+        child_reloader.clone().run(
+            context,
+            child_requests.clone(),
+            updates.clone(),
+            blocking.clone(),
+        )
+    });
+    let supervisor = Supervisor::new(kernel.clone(), publisher, vec![child]).unwrap();
+    let plan = || Plan {
+        accept_grace: Duration::ZERO,
+        deadline: Duration::from_secs(1),
+    };
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the supervisor is the root of its own tree"
+    )]
+    let running = tokio::spawn(supervisor.run(plan));
+    let mut changes = kernel.readiness.changes();
+    while kernel.readiness.of("config") != crate::readiness::State::Ready {
+        changes.changed().await.unwrap();
+    }
+    Bench {
+        kernel,
+        reloader,
+        live,
+        file,
+        requests,
+        running,
+        _directory: directory,
+    }
+}
+
+impl Bench {
+    /// Replaces the file as a whole, the way editors and orchestrators do.
+    fn replace(&self, text: &str) {
+        let fresh = self.file.with_extension("new");
+        fs::write(&fresh, text).unwrap();
+        fs::rename(&fresh, &self.file).unwrap();
+    }
+
+    async fn until(&self, what: &str, met: impl Fn(&ReloadStatus) -> bool) -> ReloadStatus {
+        for _ in 0..500 {
+            let status = self.reloader.status();
+            if met(&status) {
+                return status;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("never happened: {what}: {:?}", self.reloader.status());
+    }
+
+    fn count(&self, result: &'static str) -> u64 {
+        self.kernel.registry.counter(&RELOADS, &[result]).get()
+    }
+}
+
+// req: KN-14
+#[tokio::test]
+async fn a_changed_file_takes_effect_by_itself_and_is_told_on_the_bus() {
+    let bench = bench("size = 5").await;
+    assert_eq!(**bench.live.load().clone(), 5);
+    bench.replace("size = 6");
+    bench
+        .until("applied", |status| status.generation == 2)
+        .await;
+    assert_eq!(
+        (**bench.live.load().clone(), bench.live.load().generation),
+        (6, 2)
+    );
+    for _ in 0..100 {
+        if bench.kernel.bus.snapshot().config_generation == 2 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("not told");
+}
+
+// req: KN-14
+// attack: I-01, I-02, I-03, I-04, I-05
+#[tokio::test]
+async fn a_bad_file_keeps_the_old_config_and_says_what_is_wrong() {
+    let bench = bench("size = 5").await;
+    let bad = [
+        ("size = ", "node.toml:1"),
+        ("sise = 6", "sise"),
+        ("size = 101", "101"),
+        ("size = 7\npl", "node.toml:2"),
+    ];
+    for (index, (text, said)) in bad.into_iter().enumerate() {
+        bench.replace(text);
+        let status = bench
+            .until(text, |status| status.last_error.contains(said))
+            .await;
+        assert_eq!(status.last_result, "invalid");
+        assert!(bench.count("invalid") > index as u64);
+    }
+    fs::remove_file(&bench.file).unwrap();
+    bench
+        .until("file gone", |status| {
+            !status.last_error.is_empty() && !status.last_error.contains(":2")
+        })
+        .await;
+    assert_eq!(
+        (**bench.live.load().clone(), bench.live.load().generation),
+        (5, 1)
+    );
+    bench.replace("size = 8");
+    bench
+        .until("mended", |status| status.last_result == "applied")
+        .await;
+    assert_eq!(**bench.live.load().clone(), 8);
+}
+
+// req: KN-14
+// attack: I-07
+#[tokio::test]
+async fn a_change_that_needs_a_restart_is_refused_by_name_as_a_whole() {
+    let bench = bench("size = 5").await;
+    bench.replace("size = 6\nplace = 'there'");
+    let status = bench
+        .until("refused", |status| status.last_result == "refused")
+        .await;
+    assert!(
+        status.last_error.contains("place") && !status.last_error.contains("size"),
+        "{}",
+        status.last_error
+    );
+    assert_eq!(
+        **bench.live.load().clone(),
+        5,
+        "the other change does not slip in"
+    );
+}
+
+// req: KN-14
+// attack: I-06
+#[tokio::test]
+async fn a_storm_of_requests_is_a_few_reloads() {
+    let bench = bench("size = 5").await;
+    let began = crate::clock::now();
+    while crate::clock::now() - began < Duration::from_millis(500) {
+        bench.requests.request();
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    bench.until("one reload", |status| status.reloads > 0).await;
+    tokio::time::sleep(limits::CONFIG_SETTLE * 4).await;
+    let reloads = bench.reloader.status().reloads;
+    assert!(reloads <= 3, "{reloads} reloads for about 250 requests");
+    let queued = bench
+        .kernel
+        .registry
+        .counter(&crate::queue::COALESCED, &["cfg_updates"])
+        .get();
+    assert!(bench.kernel.registry.counter(&COALESCED, &[]).get() + queued > 50);
+}
+
+// req: KN-02, KN-14
+#[tokio::test]
+async fn readers_keep_the_snapshot_they_took() {
+    let bench = bench("size = 5").await;
+    let taken = bench.live.load().clone();
+    bench.replace("size = 6");
+    bench
+        .until("applied", |status| status.generation == 2)
+        .await;
+    assert_eq!((**taken, taken.generation), (5, 1));
+    bench.kernel.requests.request();
+    assert_eq!(bench.running.await.unwrap(), Outcome::Drained);
+}

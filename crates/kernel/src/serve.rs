@@ -1,0 +1,335 @@
+//! The accept loop every HTTP door uses: bounded connections, real timeouts, a drain that answers what came in.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use bounded_ring::{Permit, Slots};
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http::header::{CONNECTION, HeaderValue};
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+
+pub use problem::{Rejections, problem};
+pub use timed::{IO_TIMEOUTS, Patience};
+
+use crate::drain::Stage;
+use crate::limits;
+use crate::lock::{self, Lock};
+use crate::metrics::{Counter, Gauge, Kind, MetricSpec};
+use crate::reject::Reject;
+use crate::shutdown::Shutdown;
+use crate::tasks::{Spawner, TaskKind};
+use crate::tree::{Context, Failure};
+use timed::{Posture, Timed, TimeoutCounters};
+
+pub mod problem;
+mod timed;
+
+/// The task a connection lives in.
+pub static CONNECTION_TASK: TaskKind = TaskKind {
+    name: "connection",
+    doc: "one client connection of an HTTP door",
+};
+
+/// Connections accepted.
+pub static ACCEPTED: MetricSpec = MetricSpec {
+    name: "connections_accepted_total",
+    kind: Kind::Counter,
+    labels: &["door"],
+    help: "Connections accepted",
+};
+/// Connections open.
+pub static OPEN: MetricSpec = MetricSpec {
+    name: "connections_open",
+    kind: Kind::Gauge,
+    labels: &["door"],
+    help: "Connections open",
+};
+/// Accept errors.
+pub static ACCEPT_ERRORS: MetricSpec = MetricSpec {
+    name: "accept_errors_total",
+    kind: Kind::Counter,
+    labels: &["door"],
+    help: "Connections that could not be accepted, mostly for want of file descriptors",
+};
+
+/// An answer.
+pub type Answer = Response<Full<Bytes>>;
+
+/// What a door does with requests.
+pub trait Handler: Send + Sync + 'static {
+    /// Answers one.
+    fn handle(&self, request: Request<Incoming>) -> impl Future<Output = Answer> + Send;
+}
+
+/// A bound listener that outlives the child that accepts from it, so that a restart loses no connection.
+#[derive(Debug)]
+pub struct Door {
+    name: &'static str,
+    address: SocketAddr,
+    listener: Lock<Option<StdListener>>,
+}
+
+impl Door {
+    /// Takes over a listener, bound or inherited.
+    pub fn new(name: &'static str, listener: StdListener) -> io::Result<Arc<Self>> {
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok(Arc::new(Self {
+            name,
+            address,
+            listener: Lock::new(&lock::DOOR, Some(listener)),
+        }))
+    }
+
+    /// Binds `address`.
+    pub fn bind(name: &'static str, address: SocketAddr) -> io::Result<Arc<Self>> {
+        let domain = socket2::Domain::for_address(address);
+        let socket =
+            socket2::Socket::new(domain, socket2::Type::STREAM, Some(socket2::Protocol::TCP))?;
+        socket.set_reuse_address(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(limits::BACKLOG as i32)?;
+        Self::new(name, socket.into())
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The door's name in metrics and logs.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn listener(&self) -> io::Result<TcpListener> {
+        match &*self.listener.lock() {
+            Some(listener) => TcpListener::from_std(listener.try_clone()?),
+            None => Err(io::Error::new(
+                io::ErrorKind::NotConnected,
+                "the door is closed",
+            )),
+        }
+    }
+
+    fn close(&self) {
+        self.listener.lock().take();
+    }
+}
+
+/// The bounds of a door.
+#[derive(Clone, Copy, Debug)]
+pub struct DoorLimits {
+    /// Connections at once; more wait in the backlog.
+    pub connections: usize,
+    /// How long peers may take.
+    pub patience: Patience,
+}
+
+/// A door's life as a child: accepts until told to end, then answers what came in and returns.
+pub async fn serve<H: Handler>(
+    context: Context,
+    door: Arc<Door>,
+    limits: DoorLimits,
+    handler: Arc<H>,
+) -> Result<(), Failure> {
+    let listener = door.listener()?;
+    let hall = Hall::new(&context, &door, limits, handler);
+    context.ready.ready();
+    let told = context.told_to_end();
+    tokio::pin!(told);
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut told => break,
+            (accepted, permit) = hall.accept(&listener) => hall.welcome(accepted, permit).await,
+        }
+    }
+    // What the kernel has already accepted for us would be reset by closing: take it in first.
+    while let Some((accepted, permit)) = hall.accept(&listener).now_or_never() {
+        hall.welcome(accepted, permit).await;
+    }
+    door.close();
+    drop(listener);
+    hall.slots.idle().await;
+    Ok(())
+}
+
+/// What all connections of a door share.
+struct Hall<H> {
+    slots: Slots,
+    open: Gauge,
+    connections: Spawner,
+    accepted: Counter,
+    errors: Counter,
+    name: &'static str,
+    guest: Arc<Guest<H>>,
+}
+
+struct Guest<H> {
+    handler: Arc<H>,
+    patience: Patience,
+    timeouts: TimeoutCounters,
+    rejections: Rejections,
+    shutdown: Shutdown,
+    end: Stage,
+}
+
+impl<H: Handler> Hall<H> {
+    fn new(context: &Context, door: &Door, limits: DoorLimits, handler: Arc<H>) -> Self {
+        let registry = &context.kernel.registry;
+        let guest = Guest {
+            handler,
+            patience: limits.patience,
+            timeouts: TimeoutCounters::new(registry),
+            rejections: Rejections::new(registry),
+            shutdown: context.kernel.shutdown.clone(),
+            end: context.spec.phase.stage(),
+        };
+        Self {
+            slots: Slots::new(limits.connections),
+            open: registry.gauge(&OPEN, &[door.name]),
+            connections: context.tasks.kind(&CONNECTION_TASK),
+            accepted: registry.counter(&ACCEPTED, &[door.name]),
+            errors: registry.counter(&ACCEPT_ERRORS, &[door.name]),
+            name: door.name,
+            guest: Arc::new(guest),
+        }
+    }
+
+    /// First a place, then a connection: who is over the bound waits in the backlog. Cancel-safe.
+    async fn accept(
+        &self,
+        listener: &TcpListener,
+    ) -> (io::Result<(TcpStream, SocketAddr)>, Option<Permit>) {
+        let permit = self.slots.acquire().await;
+        (listener.accept().await, permit)
+    }
+
+    async fn welcome(&self, accepted: io::Result<(TcpStream, SocketAddr)>, permit: Option<Permit>) {
+        match accepted {
+            Ok((stream, peer)) => {
+                self.accepted.inc();
+                // Answers are written whole; waiting for more to say only delays them.
+                let _not_supported = stream.set_nodelay(true).is_err();
+                let (guest, stay) = (self.guest.clone(), Stay::new(&self.open, permit));
+                self.connections.spawn(async move {
+                    let _stay = stay;
+                    guest.entertain(stream, peer).await;
+                });
+            }
+            Err(error) => {
+                self.errors.inc();
+                tracing::warn!(door = self.name, %error, "cannot accept a connection");
+                if exhausted(&error) {
+                    tokio::time::sleep(limits::ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+/// A connection's place; given back when it ends, however it ends.
+struct Stay {
+    open: Gauge,
+    _permit: Option<Permit>,
+}
+
+impl Stay {
+    fn new(open: &Gauge, permit: Option<Permit>) -> Self {
+        open.inc();
+        Self {
+            open: open.clone(),
+            _permit: permit,
+        }
+    }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        self.open.dec();
+    }
+}
+
+/// Errors that come again at once unless something is freed first.
+fn exhausted(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    code.is_some_and(|code| {
+        [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM].contains(&code)
+    })
+}
+
+impl<H: Handler> Guest<H> {
+    async fn entertain(self: Arc<Self>, stream: TcpStream, peer: SocketAddr) {
+        let posture = Posture::default();
+        let timed = Timed::new(
+            stream,
+            posture.clone(),
+            self.patience,
+            self.timeouts.clone(),
+        );
+        let guest = self.clone();
+        let service = service_fn(move |request| {
+            posture.busy();
+            let (guest, posture) = (guest.clone(), posture.clone());
+            async move {
+                let answer = guest.answer(request).await;
+                posture.resting();
+                Ok::<_, Infallible>(answer)
+            }
+        });
+        let connection = http1::Builder::new()
+            .max_headers(limits::HEAD_FIELDS)
+            .max_buf_size(limits::HEAD_BYTES)
+            .serve_connection(TokioIo::new(timed), service);
+        tokio::pin!(connection);
+        let last_look = async {
+            self.shutdown.reached(self.end).await;
+            tokio::time::sleep(limits::LAST_LOOK).await;
+        };
+        let ended = tokio::select! {
+            ended = &mut connection => ended,
+            () = last_look => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%peer, %error, "connection ended early");
+        }
+    }
+
+    /// A panic in the handler is one bad answer, not a lost connection.
+    async fn answer(&self, request: Request<Incoming>) -> Answer {
+        let handled = AssertUnwindSafe(self.handler.handle(request))
+            .catch_unwind()
+            .await;
+        let mut answer = handled.unwrap_or_else(|payload| {
+            let reason = crate::tasks::panic_message(&*payload);
+            tracing::error!(reason, "a handler panicked");
+            self.rejections.answer(
+                Reject::INTERNAL,
+                "the node failed to answer; its log says why",
+            )
+        });
+        if self.shutdown.draining() {
+            answer
+                .headers_mut()
+                .insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+use std::time::Duration;
+
+use testkit::http::{self, Failure as ClientFailure};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::*;
+use crate::Kernel;
+use crate::drain::{Outcome, Phase, Plan};
+use crate::readiness::State;
+use crate::supervisor::Supervisor;
+use crate::tree::{Child, ChildSpec, Restart};
+
+static SPEC: ChildSpec = ChildSpec {
+    name: "door",
+    doc: "test",
+    depends_on: &[],
+    phase: Phase::Intake,
+    restart: Restart::Always,
+    essential: true,
+};
+
+const QUICK: Patience = Patience {
+    head: Duration::from_millis(200),
+    idle: Duration::from_millis(600),
+    write: Duration::from_millis(300),
+};
+
+/// `/slow` takes 300 ms, `/panic` panics, `/big` is more than socket buffers hold, the rest says hello.
+struct Host;
+
+impl Handler for Host {
+    async fn handle(&self, request: Request<Incoming>) -> Answer {
+        match request.uri().path() {
+            "/slow" => tokio::time::sleep(Duration::from_millis(300)).await,
+            "/panic" => panic!("bad handler"),
+            "/big" => return Response::new(Full::new(Bytes::from(vec![b'x'; 64 << 20]))),
+            _ => {}
+        }
+        Response::new(Full::new(Bytes::from_static(b"hello")))
+    }
+}
+
+struct House {
+    kernel: Kernel,
+    address: SocketAddr,
+    running: tokio::task::JoinHandle<Outcome>,
+}
+
+async fn house(connections: usize) -> House {
+    let (kernel, publisher) = Kernel::new();
+    let door = Door::bind("door", "127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = door.address();
+    let limits = DoorLimits {
+        connections,
+        patience: QUICK,
+    };
+    let child = Child::new(&SPEC, move |context| {
+        serve(context, door.clone(), limits, Arc::new(Host))
+    });
+    let supervisor = Supervisor::new(kernel.clone(), publisher, vec![child]).unwrap();
+    let plan = || Plan {
+        accept_grace: Duration::ZERO,
+        deadline: Duration::from_secs(3),
+    };
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the supervisor is the root of its own tree"
+    )]
+    let running = tokio::spawn(supervisor.run(plan));
+    let mut changes = kernel.readiness.changes();
+    while kernel.readiness.of("door") != State::Ready {
+        changes.changed().await.unwrap();
+    }
+    House {
+        kernel,
+        address,
+        running,
+    }
+}
+
+/// How long the peer of `stream` keeps it open, and what it sent.
+async fn until_closed(stream: &mut TcpStream) -> (Duration, Vec<u8>) {
+    let (began, mut read) = (crate::clock::now(), Vec::new());
+    let _reset_is_closed_too = stream.read_to_end(&mut read).await.is_err();
+    (crate::clock::now() - began, read)
+}
+
+fn timeouts(kernel: &Kernel, op: &'static str) -> u64 {
+    kernel.registry.counter(&IO_TIMEOUTS, &[op]).get()
+}
+
+// req: KN-15
+// attack: A-50
+#[tokio::test]
+async fn a_silent_or_dripping_peer_is_closed_after_the_head_time_however_it_drips() {
+    let house = house(8).await;
+    let mut silent = TcpStream::connect(house.address).await.unwrap();
+    let (took, _) = until_closed(&mut silent).await;
+    assert!(took >= QUICK.head && took < QUICK.head * 3, "{took:?}");
+
+    let mut dripping = TcpStream::connect(house.address).await.unwrap();
+    let began = crate::clock::now();
+    while dripping.write_all(b"G").await.is_ok() && crate::clock::now() - began < QUICK.head * 4 {
+        tokio::time::sleep(Duration::from_millis(40)).await;
+    }
+    assert!(
+        crate::clock::now() - began < QUICK.head * 3,
+        "drips do not prolong the head"
+    );
+    assert_eq!(timeouts(&house.kernel, "read"), 2);
+}
+
+// req: KN-15
+#[tokio::test]
+async fn a_connection_may_rest_longer_than_a_head_may_take() {
+    let house = house(8).await;
+    let mut stream = TcpStream::connect(house.address).await.unwrap();
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+        .await
+        .unwrap();
+    let (took, answer) = until_closed(&mut stream).await;
+    assert!(answer.ends_with(b"hello"));
+    assert!(took >= QUICK.idle && took < QUICK.idle * 2, "{took:?}");
+}
+
+// req: KN-15
+// attack: D-14
+#[tokio::test]
+async fn a_peer_that_stops_reading_is_closed_after_the_write_time() {
+    let house = house(8).await;
+    let mut stream = TcpStream::connect(house.address).await.unwrap();
+    stream
+        .write_all(b"GET /big HTTP/1.1\r\nhost: a\r\n\r\n")
+        .await
+        .unwrap();
+    let began = crate::clock::now();
+    while timeouts(&house.kernel, "write") == 0 {
+        assert!(
+            crate::clock::now() - began < QUICK.write * 10,
+            "never closed"
+        );
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_handler_that_panics_is_one_500_and_the_connection_lives_on() {
+    let house = house(8).await;
+    let mut stream = TcpStream::connect(house.address).await.unwrap();
+    let request = b"GET /panic HTTP/1.1\r\nhost: a\r\n\r\nGET / HTTP/1.1\r\nhost: a\r\n\r\n";
+    stream.write_all(request).await.unwrap();
+    let (_, answer) = until_closed(&mut stream).await;
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
+    assert!(
+        answer.contains("x-macronode-reason: internal") && !answer.contains("bad handler"),
+        "{answer}"
+    );
+    assert!(answer.ends_with("hello"), "{answer}");
+}
+
+#[tokio::test]
+async fn connections_over_the_bound_wait_for_a_place() {
+    let house = house(1).await;
+    let mut first = TcpStream::connect(house.address).await.unwrap();
+    first
+        .write_all(b"GET /slow HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let began = crate::clock::now();
+    let second = http::get(house.address, "/").await.unwrap();
+    assert_eq!(second.status, 200);
+    assert!(
+        crate::clock::now() - began >= Duration::from_millis(200),
+        "it had to wait for the first to leave"
+    );
+}
+
+// req: KN-08
+#[tokio::test]
+async fn a_drain_answers_what_came_in_and_refuses_new_connections() {
+    let house = house(8).await;
+    let mut slow = TcpStream::connect(house.address).await.unwrap();
+    slow.write_all(b"GET /slow HTTP/1.1\r\nhost: a\r\n\r\n")
+        .await
+        .unwrap();
+    let mut resting = TcpStream::connect(house.address).await.unwrap();
+    resting
+        .write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    house.kernel.requests.request();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let refused = http::get(house.address, "/").await.unwrap_err();
+    assert_eq!(refused, ClientFailure::ConnectRefused);
+    let (_, answer) = until_closed(&mut slow).await;
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(
+        answer.ends_with("hello") && answer.contains("connection: close"),
+        "{answer}"
+    );
+    let (closed_after, _) = until_closed(&mut resting).await;
+    assert!(
+        closed_after < Duration::from_millis(50),
+        "resting connections are closed at once"
+    );
+    assert_eq!(house.running.await.unwrap(), Outcome::Drained);
+}
+
+// req: KN-06
+#[tokio::test]
+async fn a_door_whose_child_crashes_keeps_its_address() {
+    let (kernel, publisher) = Kernel::new();
+    let door = Door::bind("door", "127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = door.address();
+    let limits = DoorLimits {
+        connections: 8,
+        patience: QUICK,
+    };
+    let starts = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let child = Child::new(&SPEC, move |context| {
+        let (door, first) = (
+            door.clone(),
+            starts.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0,
+        );
+        async move {
+            tokio::select! {
+                served = serve(context, door, limits, Arc::new(Host)) => served,
+                () = tokio::time::sleep(Duration::from_millis(50)), if first => panic!("door"),
+            }
+        }
+    });
+    let supervisor = Supervisor::new(kernel.clone(), publisher, vec![child]).unwrap();
+    let plan = || Plan {
+        accept_grace: Duration::ZERO,
+        deadline: Duration::from_secs(1),
+    };
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the supervisor is the root of its own tree"
+    )]
+    let running = tokio::spawn(supervisor.run(plan));
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    // Connected while nobody accepts, answered after the restart.
+    assert_eq!(http::get(address, "/").await.unwrap().status, 200);
+    assert_eq!(
+        kernel
+            .registry
+            .counter(&crate::supervisor::RESTARTS, &["door"])
+            .get(),
+        1
+    );
+    kernel.requests.request();
+    running.await.unwrap();
+}
