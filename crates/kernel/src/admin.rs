@@ -36,6 +36,8 @@ pub struct Admin {
     reload: ReloadRequests,
     /// Asked for each request: the token may be changed by a reload.
     token: Arc<dyn Fn() -> Option<Secret> + Send + Sync>,
+    /// Whether reading needs the token too; probes never do.
+    guarded: bool,
     /// Named parts of `/status` that the kernel does not know.
     facts: Vec<(&'static str, Facts)>,
     rejections: Rejections,
@@ -97,6 +99,7 @@ impl Admin {
         identity: Identity,
         reload: ReloadRequests,
         token: Arc<dyn Fn() -> Option<Secret> + Send + Sync>,
+        guarded: bool,
         facts: Vec<(&'static str, Facts)>,
     ) -> Self {
         let rejections = Rejections::new(&kernel.registry);
@@ -105,12 +108,21 @@ impl Admin {
             identity,
             reload,
             token,
+            guarded,
             facts,
             rejections,
         }
     }
 
-    fn get(&self, path: &str) -> Answer {
+    fn get(&self, request: &Request<Incoming>) -> Answer {
+        let path = request.uri().path();
+        let probe = matches!(path, "/healthz" | "/readyz");
+        if self.guarded
+            && !probe
+            && let Err(why) = self.authorize(request)
+        {
+            return self.rejections.answer(Reject::UNAUTHORIZED, why);
+        }
         match path {
             "/metrics" => text(
                 "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -224,7 +236,7 @@ impl Handler for Admin {
                 .any(|route| route.path == path && route.method == *method)
         };
         match *request.method() {
-            Method::GET | Method::HEAD if known(&Method::GET) => self.get(path),
+            Method::GET | Method::HEAD if known(&Method::GET) => self.get(&request),
             Method::POST if known(&Method::POST) => self.post(&request),
             _ => self.unknown(path),
         }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use serde::Serialize;
-use strict_config::{ConfigText, Loaded, Sources, load, read_file, restart_needed};
+use strict_config::{
+    ConfigText, Loaded, Mistakes, SourceFile, Sources, load, read_file, restart_needed,
+};
 
 use crate::Kernel;
 use crate::blocking::Blocking;
@@ -158,9 +160,47 @@ impl Results {
     }
 }
 
+/// Where the config comes from, now and at each reload.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A file that is watched.
+    File(PathBuf),
+    /// A text that is part of the program, under this name.
+    BuiltIn {
+        /// What mistakes in it are reported under.
+        name: &'static str,
+        /// The text.
+        text: &'static str,
+    },
+}
+
+impl Source {
+    /// Reads it.
+    pub fn read(&self) -> Result<SourceFile, Mistakes> {
+        match self {
+            Source::File(path) => read_file(path),
+            Source::BuiltIn { name, text } => Ok(SourceFile::new(*name, *text)),
+        }
+    }
+
+    fn read_settled(&self) -> Result<SourceFile, Mistakes> {
+        match self {
+            Source::File(path) => read_settled(path),
+            Source::BuiltIn { .. } => self.read(),
+        }
+    }
+
+    fn file(&self) -> Option<&PathBuf> {
+        match self {
+            Source::File(path) => Some(path),
+            Source::BuiltIn { .. } => None,
+        }
+    }
+}
+
 /// Replaces the config in force when its sources change.
 pub struct Reloader<C: ConfigText, S> {
-    file: Option<PathBuf>,
+    source: Source,
     sets: Vec<String>,
     loaded: Lock<Loaded<C>>,
     live: Live<S>,
@@ -185,19 +225,19 @@ where
     /// Takes over from the load at start; `applied` is called with each new config after it is in force.
     pub fn new(
         kernel: &Kernel,
-        (file, sets): (Option<PathBuf>, Vec<String>),
+        (source, sets): (Source, Vec<String>),
         loaded: Loaded<C>,
         settings: fn(&C) -> S,
         applied: Arc<dyn Fn(&S) + Send + Sync>,
     ) -> (Arc<Self>, Live<S>) {
         let live = Live::new(settings(&loaded.text));
         let status = ReloadStatus {
-            file: file.clone(),
+            file: source.file().cloned(),
             generation: 1,
             ..ReloadStatus::default()
         };
         let reloader = Self {
-            file,
+            source,
             sets,
             loaded: Lock::new(&lock::CONFIG, loaded),
             live: live.clone(),
@@ -222,7 +262,7 @@ where
         updates: Receiver<()>,
         blocking: Blocking,
     ) -> Result<(), Failure> {
-        let _watch = match &self.file {
+        let _watch = match self.source.file() {
             Some(file) => match watch::watch(file, requests) {
                 Ok(watch) => Some(watch),
                 Err(error) => {
@@ -235,7 +275,7 @@ where
             },
             None => None,
         };
-        if self.file.is_none() || _watch.is_some() {
+        if self.source.file().is_none() || _watch.is_some() {
             context.ready.ready();
         }
         loop {
@@ -318,11 +358,11 @@ where
     }
 
     fn judge(&self) -> Verdict<C> {
-        let file = match self.file.as_deref().map(read_settled).transpose() {
+        let file = match self.source.read_settled() {
             Ok(file) => file,
             Err(mistakes) => return Verdict::Invalid(mistakes.to_string()),
         };
-        let loaded = match load::<C>(&Sources::process(file, self.sets.clone())) {
+        let loaded = match load::<C>(&Sources::process(Some(file), self.sets.clone())) {
             Ok(loaded) => loaded,
             Err(mistakes) => return Verdict::Invalid(mistakes.to_string()),
         };
@@ -357,7 +397,7 @@ where
 }
 
 /// Reads a file twice until both agree, so that a writer caught in the act is waited for, a little.
-fn read_settled(path: &Path) -> Result<strict_config::SourceFile, strict_config::Mistakes> {
+fn read_settled(path: &Path) -> Result<SourceFile, Mistakes> {
     let mut before = read_file(path)?;
     for _ in 0..5 {
         #[expect(

@@ -1,2 +1,63 @@
-//! .
-fn main() {}
+//! The `macronode` binary: one command line, one node.
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use cli::{Cli, Command};
+use exit::Exit;
+
+mod cli;
+mod client;
+mod config;
+mod demo;
+mod doors;
+mod exit;
+mod inspect;
+mod operate;
+mod reference;
+mod reporter;
+mod run;
+mod table;
+mod tree;
+
+/// The version of this build.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// What this build was made with.
+pub(crate) const BUILD: &str = concat!("rustc ", env!("CARGO_PKG_RUST_VERSION"));
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let exit = match &cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Check(args) => inspect::check(args),
+        Command::Config(command) => inspect::config(command),
+        Command::Doctor(_) => Exit::Ok,
+        Command::Status(args) => operate::status(args),
+        Command::Drain(args) => operate::drain(args),
+        Command::Reload(args) => operate::reload(args),
+        Command::Version { json } => version(*json),
+        Command::Completions { shell } => {
+            clap_complete::generate(
+                *shell,
+                &mut Cli::command(),
+                "macronode",
+                &mut std::io::stdout(),
+            );
+            Exit::Ok
+        }
+        Command::Reference { directory } => reference::write(directory),
+    };
+    exit.into()
+}
+
+fn version(json: bool) -> Exit {
+    match json {
+        true => println!(
+            "{}",
+            serde_json::json!({ "version": VERSION, "build": BUILD })
+        ),
+        false => println!("macronode {VERSION} ({BUILD})"),
+    }
+    Exit::Ok
+}

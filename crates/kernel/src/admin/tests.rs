@@ -35,6 +35,10 @@ struct Desk {
 
 /// An admin server beside a child that needs 300 ms to end.
 async fn desk(token: Option<&'static str>) -> Desk {
+    desk_with(token, false).await
+}
+
+async fn desk_with(token: Option<&'static str>, guarded: bool) -> Desk {
     let (kernel, publisher) = Kernel::new();
     let door = Door::bind("admin", "127.0.0.1:0".parse().unwrap()).unwrap();
     let address = door.address();
@@ -45,7 +49,7 @@ async fn desk(token: Option<&'static str>) -> Desk {
     };
     let facts: Vec<(&'static str, Facts)> = vec![("weather", Arc::new(|| json!("fine")))];
     let token = Arc::new(move || token.map(|token| Secret::from(token.to_owned())));
-    let admin = Arc::new(Admin::new(&kernel, identity, reload, token, facts));
+    let admin = Arc::new(Admin::new(&kernel, identity, reload, token, guarded, facts));
     let patience = Patience {
         head: limits::HEAD_TIMEOUT,
         idle: limits::IDLE_TIMEOUT,
@@ -201,6 +205,20 @@ async fn nothing_changes_without_the_token() {
     );
     assert_eq!(guarded.running.await.unwrap(), Outcome::Drained);
     assert!(!open.kernel.shutdown.draining());
+}
+
+#[tokio::test]
+async fn beyond_loopback_only_probes_are_open() {
+    let desk = desk_with(Some("s3cret"), true).await;
+    for (path, open) in [
+        ("/healthz", true),
+        ("/readyz", true),
+        ("/status", false),
+        ("/metrics", false),
+    ] {
+        let status = http::get(desk.address, path).await.unwrap().status;
+        assert_eq!(status, if open { 200 } else { 401 }, "{path}");
+    }
 }
 
 // req: KN-08, KN-11

@@ -63,7 +63,7 @@ async fn bench(text: &str) -> Bench {
     let loaded = load::<Text>(&sources).unwrap();
     let (reloader, live) = Reloader::new(
         &kernel,
-        (Some(file.clone()), Vec::new()),
+        (Source::File(file.clone()), Vec::new()),
         loaded,
         |text| text.size,
         Arc::new(|_| {}),

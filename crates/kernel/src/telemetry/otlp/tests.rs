@@ -296,24 +296,43 @@ async fn a_collector_that_never_answers_slows_nobody_and_every_span_is_counted()
     let traced = traced(&endpoint, 1.0);
     let make = async {
         traced.with(|| drop(info_span!("first")));
-        let (_silent, _) = collector.listener.accept().await.unwrap();
+        let (silent, _) = collector.listener.accept().await.unwrap();
         let began = clock::now();
         traced.with(|| (1..MADE).for_each(|number| drop(info_span!("work", number))));
         let took = clock::now() - began;
         assert!(took < Duration::from_secs(1), "{took:?}");
         traced.stages.publish(Stage::Support);
-        clock::now()
+        (clock::now(), silent)
     };
-    let ending = async {
-        let (lived, told) = tokio::join!(traced.life(), make);
-        lived.map(|()| clock::now() - told).ok()
-    };
-    let took = ending.await.unwrap();
+    let (lived, (told, _silent)) = tokio::join!(traced.life(), make);
+    assert!(lived.is_ok());
+    let took = clock::now() - told;
     assert!(took < limits::SUPPORT_DEADLINE, "{took:?}");
     let counts = traced.counts();
     assert_eq!(counts.dropped, MADE - 1 - SPANS.capacity as u64);
     assert_eq!(counts.lost, 1 + SPANS.capacity as u64);
     assert_eq!(counts.exported + counts.lost + counts.dropped, MADE);
+}
+
+// req: KN-21
+#[tokio::test]
+async fn what_is_queued_when_the_node_ends_is_sent_without_waiting_for_more() {
+    let (collector, endpoint) = Collector::open().await;
+    let traced = traced(&endpoint, 1.0);
+    traced.with(|| (0..200).for_each(|_| drop(info_span!("work"))));
+    traced.stages.publish(Stage::Support);
+    let began = clock::now();
+    let mut sizes = Vec::new();
+    let take = async {
+        while sizes.iter().sum::<usize>() < 200 {
+            sizes.push(collector.take("200 OK").await.1.len());
+        }
+    };
+    traced.live_until(take).await;
+    let took = clock::now() - began;
+    assert!(took < Duration::from_millis(350), "{took:?}");
+    assert_eq!(sizes, [128, 72]);
+    assert_eq!(traced.counts().exported, 200);
 }
 
 // req: KN-21

@@ -1,0 +1,147 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// A gateway and edge node that stays up, stays fair and stays fast when everything around it does not.
+#[derive(Debug, Parser)]
+#[command(name = "macronode", version, max_term_width = 110)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the node; without a config it shows an embedded demonstration on loopback.
+    Run(RunArgs),
+    /// Check a config: every mistake at once, with its place and what is allowed.
+    Check(ConfigArgs),
+    /// Look at configs.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Check this machine: ports, limits, clock, kernel features, permissions; say how to mend what is wrong.
+    Doctor(ConfigArgs),
+    /// Show the services, queues and readiness of a running node.
+    Status(StatusArgs),
+    /// Drain a running node and wait until it has gone.
+    Drain(NodeArgs),
+    /// Make a running node reload its config, and say what came of it.
+    Reload(NodeArgs),
+    /// Print the version.
+    Version {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print completions for a shell.
+    Completions {
+        /// Which shell.
+        shell: Shell,
+    },
+    /// Write the reference pages, made from the code, into a directory.
+    #[command(hide = true)]
+    Reference {
+        /// Where to.
+        directory: PathBuf,
+    },
+}
+
+/// Look at configs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print the config in effect: defaults, file, environment and flags together; secrets as ***.
+    Print {
+        /// Which config.
+        #[command(flatten)]
+        config: ConfigArgs,
+        /// With what each key means.
+        #[arg(long)]
+        comments: bool,
+    },
+    /// Print the JSON schema.
+    Schema,
+    /// Show what a reload from OLD to NEW would change, and what of it needs a restart.
+    Diff {
+        /// The config in force.
+        old: PathBuf,
+        /// The config to come.
+        new: PathBuf,
+    },
+}
+
+/// Where the config comes from.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ConfigArgs {
+    /// The config file (TOML).
+    #[arg(short, long, env = "MACRONODE_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Set one key, over file and environment; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
+}
+
+/// How to run.
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    /// Which config.
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    /// Short for `--set runtime.kind=…`.
+    #[arg(long, value_enum)]
+    pub(crate) runtime: Option<RuntimeFlag>,
+}
+
+impl RunArgs {
+    /// The config arguments with the short forms written out.
+    pub(crate) fn config(&self) -> ConfigArgs {
+        let mut config = self.config.clone();
+        if let Some(runtime) = self.runtime {
+            let kind = match runtime {
+                RuntimeFlag::Multi => "multi",
+                RuntimeFlag::Single => "single",
+            };
+            config.sets.push(format!("runtime.kind={kind}"));
+        }
+        config
+    }
+}
+
+/// The runtimes.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum RuntimeFlag {
+    /// All cores.
+    Multi,
+    /// One thread.
+    Single,
+}
+
+/// Which running node.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct NodeArgs {
+    /// The admin address of the node.
+    #[arg(long, env = "MACRONODE_ADMIN", default_value = "127.0.0.1:9600")]
+    pub(crate) admin: SocketAddr,
+    /// The admin token; without one the node is signalled, which takes the same user on the same machine.
+    #[arg(long, env = "MACRONODE_ADMIN_TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+    /// Give up after so many seconds.
+    #[arg(long, default_value_t = 15, value_name = "SECONDS")]
+    pub(crate) within: u64,
+}
+
+/// How to show the status.
+#[derive(Args, Debug)]
+pub(crate) struct StatusArgs {
+    /// Which node.
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,66 @@
+use strict_config::{SourceFile, audit, reference};
+
+use super::*;
+
+fn from(text: &str) -> Result<Loaded<NodeText>, Mistakes> {
+    load(&Sources {
+        file: Some(SourceFile::new("node.toml", text)),
+        ..Sources::default()
+    })
+}
+
+// req: KN-13
+#[test]
+fn the_types_keep_their_own_rules_and_document_every_key() {
+    assert_eq!(audit::<NodeText>(), Vec::<String>::new());
+    assert!(
+        reference::<NodeText>()
+            .iter()
+            .all(|key| !key.doc.is_empty())
+    );
+}
+
+// req: KN-13
+#[test]
+fn contradictions_name_both_place_and_remedy() {
+    let mistakes = from("[admin]\nlisten = '0.0.0.0:9600'\n[log]\nlevel = 'loud'\n")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        mistakes.contains("node.toml:2") && mistakes.contains("admin.token"),
+        "{mistakes}"
+    );
+    assert!(
+        mistakes.contains("node.toml:4") && mistakes.contains("loud"),
+        "{mistakes}"
+    );
+}
+
+// req: KN-13
+#[test]
+fn the_token_is_shown_nowhere() {
+    let loaded = from("[admin]\ntoken = 'hunter2'\n").unwrap();
+    let settings = Settings::from(&loaded.text);
+    assert_eq!(settings.token.as_ref().map(Secret::expose), Some("hunter2"));
+    let shown = format!("{:?} {settings:?} {}", loaded.text, loaded.document());
+    assert!(!shown.contains("hunter2"), "{shown}");
+}
+
+#[cfg(not(feature = "otlp"))]
+#[test]
+fn a_build_that_cannot_trace_refuses_to_be_told_to() {
+    let mistakes = from("[traces]\n").unwrap_err().to_string();
+    assert!(mistakes.contains("--features otlp"), "{mistakes}");
+}
+
+#[test]
+fn without_a_config_the_demonstration_is_on_and_with_one_it_is_not() {
+    assert!(
+        load_config(&ConfigArgs::default())
+            .unwrap()
+            .text
+            .demo
+            .is_some()
+    );
+    assert!(from("").unwrap().text.demo.is_none());
+}

@@ -1,0 +1,94 @@
+//! The demonstration's config.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use kernel::limits;
+use kernel::pool::PoolSize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strict_config::Report;
+
+/// The embedded demonstration.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct DemoText {
+    /// Where it listens.
+    #[schemars(extend("x-reload" = "restart"))]
+    pub(crate) listen: SocketAddr,
+    /// Connections at once; more wait.
+    #[schemars(range(min = 1, max = 100_000), extend("x-reload" = "restart"))]
+    pub(crate) max_connections: usize,
+    /// Workers of the pool.
+    #[schemars(range(min = 1, max = 512), extend("x-reload" = "restart"))]
+    pub(crate) workers: usize,
+    /// Units each worker runs at once.
+    #[schemars(range(min = 1, max = 512), extend("x-reload" = "restart"))]
+    pub(crate) units_per_worker: usize,
+    /// Time a request may take in all, in milliseconds.
+    #[schemars(range(min = 1, max = 60_000))]
+    pub(crate) deadline_ms: u64,
+    /// Units a second that the demonstration hands in by itself; 0: none.
+    #[schemars(range(min = 0, max = 100_000))]
+    pub(crate) rate: u64,
+    /// Time between crashes of a child that panics on purpose, in milliseconds, drawn at random; 0: never.
+    #[schemars(range(min = 0, max = 3_600_000))]
+    pub(crate) crash_every_ms: u64,
+}
+
+impl Default for DemoText {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8600)),
+            max_connections: 4096,
+            workers: 4,
+            units_per_worker: 16,
+            deadline_ms: 2_000,
+            rate: 200,
+            crash_every_ms: 15_000,
+        }
+    }
+}
+
+impl DemoText {
+    pub(crate) fn contradictions(&self, report: &mut Report) {
+        let units = self.workers.saturating_mul(self.units_per_worker);
+        if units > limits::WORK_QUEUE {
+            let what = format!(
+                "{units} units at once are more than {} that can be put back",
+                limits::WORK_QUEUE
+            );
+            report.contradiction(&["workers", "units_per_worker"], what, "lower one of them");
+        }
+    }
+
+    /// The size of the pool.
+    pub(crate) fn pool_size(&self) -> PoolSize {
+        PoolSize {
+            workers: self.workers,
+            units_per_worker: self.units_per_worker,
+        }
+    }
+}
+
+/// What the running demonstration looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DemoSettings {
+    /// Time a request may take.
+    pub(crate) deadline: Duration,
+    /// Units a second it hands in by itself.
+    pub(crate) rate: u64,
+    /// Mean time between crashes on purpose.
+    pub(crate) crash_every: Option<Duration>,
+}
+
+impl From<&DemoText> for DemoSettings {
+    fn from(text: &DemoText) -> Self {
+        Self {
+            deadline: Duration::from_millis(text.deadline_ms),
+            rate: text.rate,
+            crash_every: (text.crash_every_ms > 0)
+                .then(|| Duration::from_millis(text.crash_every_ms)),
+        }
+    }
+}

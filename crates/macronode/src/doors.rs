@@ -1,0 +1,129 @@
+//! The node's listeners: inherited from systemd where given, bound otherwise, before anything starts.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use kernel::serve::Door;
+use listenfd::ListenFd;
+
+use crate::config::NodeText;
+
+/// The bound listeners.
+#[derive(Clone)]
+pub(crate) struct Doors {
+    /// Of the admin server.
+    pub(crate) admin: Arc<Door>,
+    /// Of the demonstration.
+    pub(crate) demo: Option<Arc<Door>>,
+}
+
+/// Why a listener could not be had.
+#[derive(Debug)]
+pub(crate) struct DoorError {
+    /// The config key with the address.
+    pub(crate) key: &'static str,
+    /// The address.
+    pub(crate) address: SocketAddr,
+    /// What the system said.
+    pub(crate) error: io::Error,
+}
+
+impl std::fmt::Display for DoorError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (key, address) = (self.key, self.address);
+        let port = address.port();
+        write!(
+            f,
+            "{key} = \"{address}\": cannot listen there: {}",
+            self.error
+        )?;
+        match self.error.kind() {
+            io::ErrorKind::AddrInUse => write!(
+                f,
+                "\n  remedy: find who has it with `ss -ltnp 'sport = :{port}'`, or choose another port: --set {key}=IP:PORT"
+            ),
+            io::ErrorKind::PermissionDenied => write!(
+                f,
+                "\n  remedy: ports below 1024 need CAP_NET_BIND_SERVICE or socket activation; or choose another: --set {key}=IP:PORT"
+            ),
+            io::ErrorKind::AddrNotAvailable => {
+                write!(
+                    f,
+                    "\n  remedy: this machine has no such address; see `ip addr`, or choose another: --set {key}=IP:PORT"
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Doors {
+    /// Takes or binds every listener that `text` asks for.
+    pub(crate) fn open(text: &NodeText) -> Result<Self, DoorError> {
+        let mut inherited = Inherited::from_environment();
+        let mut door = |name, key, address| {
+            let opened = match inherited.take(name) {
+                Some(listener) => Door::new(name, listener),
+                None => Door::bind(name, address),
+            };
+            opened.map_err(|error| DoorError {
+                key,
+                address,
+                error,
+            })
+        };
+        Ok(Self {
+            admin: door("admin", "admin.listen", text.admin.listen)?,
+            demo: text
+                .demo
+                .as_ref()
+                .map(|demo| door("demo", "demo.listen", demo.listen))
+                .transpose()?,
+        })
+    }
+
+    /// Where each door listens.
+    pub(crate) fn addresses(&self) -> BTreeMap<&'static str, SocketAddr> {
+        let all = [Some(&self.admin), self.demo.as_ref()];
+        all.into_iter()
+            .flatten()
+            .map(|door| (door.name(), door.address()))
+            .collect()
+    }
+}
+
+/// Sockets handed over by systemd; those without a name are taken in the order admin, demo.
+struct Inherited {
+    listeners: Vec<(Option<String>, TcpListener)>,
+}
+
+impl Inherited {
+    fn from_environment() -> Self {
+        let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
+        let names: Vec<&str> = names.split(':').collect();
+        let mut fds = ListenFd::from_env();
+        let named = |index: usize| {
+            names
+                .get(index)
+                .filter(|name| !matches!(**name, "" | "unknown"))
+        };
+        let listeners = (0..fds.len())
+            .filter_map(|index| {
+                let listener = fds.take_tcp_listener(index).ok().flatten()?;
+                Some((named(index).map(|name| (*name).to_owned()), listener))
+            })
+            .collect();
+        Self { listeners }
+    }
+
+    fn take(&mut self, door: &str) -> Option<TcpListener> {
+        let named = self
+            .listeners
+            .iter()
+            .position(|(name, _)| name.as_deref() == Some(door));
+        let index = named.or_else(|| self.listeners.iter().position(|(name, _)| name.is_none()))?;
+        Some(self.listeners.remove(index).1)
+    }
+}

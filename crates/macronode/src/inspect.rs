@@ -1,0 +1,99 @@
+//! `check` and `config`: looking at configs without running them.
+
+use std::path::Path;
+
+use strict_config::{
+    Comments, Loaded, Mistakes, Sources, load, read_file, restart_needed, schema, to_toml,
+};
+
+use crate::cli::{ConfigArgs, ConfigCommand};
+use crate::config::{NodeText, load_config};
+use crate::exit::Exit;
+use crate::table::table;
+
+/// Says whether a config is valid.
+pub(crate) fn check(args: &ConfigArgs) -> Exit {
+    judged(load_config(args), |_| {
+        match &args.config {
+            Some(path) => println!("{}: valid", path.display()),
+            None => println!("no config given: the built-in demonstration is valid"),
+        }
+        Exit::Ok
+    })
+}
+
+/// Prints, describes or compares configs.
+pub(crate) fn config(command: &ConfigCommand) -> Exit {
+    match command {
+        ConfigCommand::Print { config, comments } => judged(load_config(config), |loaded| {
+            let comments = if *comments {
+                Comments::With
+            } else {
+                Comments::Without
+            };
+            print!("{}", to_toml::<NodeText>(loaded.document(), comments));
+            Exit::Ok
+        }),
+        ConfigCommand::Schema => {
+            println!("{:#}", schema::<NodeText>());
+            Exit::Ok
+        }
+        ConfigCommand::Diff { old, new } => diff(old, new),
+    }
+}
+
+fn diff(old: &Path, new: &Path) -> Exit {
+    let both = from_file(old).and_then(|old| Ok((old, from_file(new)?)));
+    judged(both, |(old, new)| {
+        let changes = old.diff(&new);
+        if changes.is_empty() {
+            println!("no change");
+            return Exit::Ok;
+        }
+        let rows: Vec<_> = changes
+            .iter()
+            .map(|change| {
+                let shown = |value: &Option<serde_json::Value>| {
+                    value
+                        .as_ref()
+                        .map_or("(none)".to_owned(), ToString::to_string)
+                };
+                vec![
+                    change.key.clone(),
+                    shown(&change.old),
+                    shown(&change.new),
+                    change.reload.to_string(),
+                ]
+            })
+            .collect();
+        print!(
+            "{}",
+            table(&["key", "old", "new", "takes effect by"], &rows)
+        );
+        let fixed = restart_needed(&changes);
+        if !fixed.is_empty() {
+            println!(
+                "\na reload would be refused: {} cannot change while the node runs",
+                fixed.join(", ")
+            );
+        }
+        Exit::Ok
+    })
+}
+
+fn from_file(path: &Path) -> Result<Loaded<NodeText>, Mistakes> {
+    load(&Sources {
+        file: Some(read_file(path)?),
+        ..Sources::default()
+    })
+}
+
+fn judged<T>(loaded: Result<T, Mistakes>, valid: impl FnOnce(T) -> Exit) -> Exit {
+    match loaded {
+        Ok(loaded) => valid(loaded),
+        Err(mistakes) => {
+            eprintln!("{mistakes}");
+            Exit::Config
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Says how the node is: one line on standard output when it is ready, systemd's protocol, changes in the log.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::time::Duration;
+
+use kernel::drain::{Phase, Stage};
+use kernel::readiness::State;
+use kernel::tree::{Child, ChildSpec, Context, Failure, Restart};
+use sd_notify::NotifyState;
+
+use crate::doors::Doors;
+
+/// The reporter.
+pub(crate) static REPORTER: ChildSpec = ChildSpec {
+    name: "reporter",
+    doc: "tells systemd, standard output and the log how the node is",
+    depends_on: &[],
+    phase: Phase::Support,
+    restart: Restart::Always,
+    essential: false,
+};
+
+/// The reporter of a node with these doors.
+pub(crate) fn child(doors: &Doors) -> Child {
+    let mut line = String::from("ready");
+    for (name, address) in doors.addresses() {
+        write!(line, " {name}={address}").expect("writing to a String does not fail");
+    }
+    Child::new(&REPORTER, move |context| report(context, line.clone()))
+}
+
+async fn report(context: Context, line: String) -> Result<(), Failure> {
+    context.ready.ready();
+    let mut changes = context.kernel.readiness.changes();
+    let (mut before, mut announced) = (State::Unready, false);
+    let watchdog = watchdog_interval();
+    loop {
+        let now = context.kernel.readiness.snapshot().state;
+        if now != before {
+            tracing::info!(from = ?before, to = ?now, "readiness");
+            before = now;
+        }
+        if now > State::Unready && !announced {
+            announced = true;
+            announce(&line);
+            tell_systemd(&[NotifyState::Ready, NotifyState::Status("serving")]);
+        }
+        tokio::select! {
+            () = context.kernel.shutdown.reached(Stage::Grace) => break,
+            changed = changes.changed() => changed?,
+            () = tokio::time::sleep(watchdog.unwrap_or(Duration::MAX)), if watchdog.is_some() => {
+                tell_systemd(&[NotifyState::Watchdog]);
+            }
+        }
+    }
+    tell_systemd(&[NotifyState::Stopping, NotifyState::Status("draining")]);
+    context.told_to_end().await;
+    Ok(())
+}
+
+/// For scripts and people: which doors are open, and where.
+fn announce(line: &str) {
+    let mut out = std::io::stdout().lock();
+    let _nobody_reads = writeln!(out, "{line}").and_then(|()| out.flush()).is_err();
+}
+
+fn tell_systemd(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::warn!(%error, "systemd did not take the notification");
+    }
+}
+
+/// Half of what systemd asks for, so that one late ping does no harm.
+fn watchdog_interval() -> Option<Duration> {
+    sd_notify::watchdog_enabled().map(|interval| interval / 2)
+}

@@ -1,0 +1,173 @@
+//! `run`: from the command line to a running node and, at its end, to an exit code.
+
+use std::io::IsTerminal;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use kernel::Kernel;
+use kernel::config::{ReloadRequests, Reloader, reload_requests};
+use kernel::drain::Outcome;
+use kernel::shutdown::ShutdownRequests;
+use kernel::signals::{Asked, Signals};
+use kernel::supervisor::Supervisor;
+use kernel::telemetry::{self, Telemetry};
+use strict_config::Loaded;
+
+use crate::cli::RunArgs;
+use crate::config::{NodeText, RuntimeKind, Settings, load_config, source};
+use crate::doors::Doors;
+use crate::exit::Exit;
+use crate::tree::{self, Parts};
+
+/// How long the last log lines may take to be written.
+const LAST_WORDS: Duration = Duration::from_millis(250);
+
+/// Runs a node until it has stopped.
+pub(crate) fn run(args: &RunArgs) -> Exit {
+    let args = args.config();
+    let loaded = match load_config(&args) {
+        Ok(loaded) => loaded,
+        Err(mistakes) => {
+            eprintln!("{mistakes}");
+            return Exit::Config;
+        }
+    };
+    let runtime = match runtime(&loaded.text) {
+        Ok(runtime) => runtime,
+        Err(error) => return cannot_start(format_args!("cannot start the runtime: {error}")),
+    };
+    let lived = catch_unwind(AssertUnwindSafe(|| runtime.block_on(live(&args, loaded))));
+    // Whatever still blocks a thread has had its time.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    lived.unwrap_or(Exit::Internal)
+}
+
+fn cannot_start(why: std::fmt::Arguments<'_>) -> Exit {
+    eprintln!("error: {why}");
+    Exit::Start
+}
+
+fn runtime(text: &NodeText) -> std::io::Result<tokio::runtime::Runtime> {
+    let mut builder = match text.runtime.kind {
+        RuntimeKind::Single => tokio::runtime::Builder::new_current_thread(),
+        RuntimeKind::Multi => tokio::runtime::Builder::new_multi_thread(),
+    };
+    if text.runtime.kind == RuntimeKind::Multi && text.runtime.threads > 0 {
+        builder.worker_threads(text.runtime.threads);
+    }
+    builder
+        .max_blocking_threads(kernel::limits::BLOCKING_THREADS + 2)
+        .enable_all()
+        .build()
+}
+
+async fn live(args: &crate::cli::ConfigArgs, loaded: Loaded<NodeText>) -> Exit {
+    // Before anything else: from here on a signal is a request, not an end.
+    let signals = match Signals::listen() {
+        Ok(signals) => signals,
+        Err(error) => return cannot_start(format_args!("cannot listen to signals: {error}")),
+    };
+    let text = loaded.text.clone();
+    let (kernel, publisher) = Kernel::new();
+    let (extra, exporters) = traces(&text, &kernel);
+    let log = text.log.settings(std::io::stderr().is_terminal());
+    let telemetry = match telemetry::init(&log, &kernel, extra) {
+        Ok(telemetry) => Arc::new(telemetry),
+        Err(error) => return cannot_start(format_args!("cannot start the log: {error}")),
+    };
+    let doors = match Doors::open(&text) {
+        Ok(doors) => doors,
+        Err(error) => return end(telemetry, cannot_start(format_args!("{error}"))),
+    };
+    let (reloader, live) = Reloader::new(
+        &kernel,
+        (source(args), args.sets.clone()),
+        loaded,
+        |text| text.into(),
+        new_level(&telemetry),
+    );
+    let (reload, updates) = reload_requests(&kernel);
+    let requests = kernel.requests.clone();
+    let parts = Parts {
+        kernel: kernel.clone(),
+        live: live.clone(),
+        reloader,
+        reload: reload.clone(),
+        updates,
+        doors,
+    };
+    let mut children = tree::children(&text, &parts);
+    children.extend(exporters);
+    drop(parts);
+    let supervisor =
+        Supervisor::new(kernel, publisher, children).expect("the tree is checked by a test");
+    tracing::info!(version = crate::VERSION, runtime = ?text.runtime.kind, "macronode starts");
+    let outcome = tokio::select! {
+        outcome = supervisor.run(|| live.load().drain) => outcome,
+        never = pass_on(signals, requests, reload) => match never {},
+    };
+    tracing::info!(?outcome, "macronode has stopped");
+    let exit = if outcome == Outcome::CutShort {
+        Exit::CutShort
+    } else {
+        Exit::Ok
+    };
+    end(telemetry, exit)
+}
+
+/// Hands signals to who acts on them, to the very end: the second one must always be heard.
+async fn pass_on(
+    mut signals: Signals,
+    shutdown: ShutdownRequests,
+    reload: ReloadRequests,
+) -> std::convert::Infallible {
+    loop {
+        match signals.next().await {
+            Asked::Shutdown => shutdown.request(),
+            Asked::Reload => reload.request(),
+        }
+    }
+}
+
+/// What a reload does to the log.
+fn new_level(telemetry: &Arc<Telemetry>) -> Arc<dyn Fn(&Settings) + Send + Sync> {
+    let telemetry = Arc::downgrade(telemetry);
+    Arc::new(move |settings| {
+        let Some(telemetry) = telemetry.upgrade() else {
+            return;
+        };
+        if let Err(error) = telemetry.set_level(&settings.log_level) {
+            tracing::error!(%error, "the log keeps its level");
+        }
+    })
+}
+
+#[cfg(feature = "otlp")]
+fn traces(text: &NodeText, kernel: &Kernel) -> (Vec<telemetry::Extra>, Vec<kernel::tree::Child>) {
+    use kernel::telemetry::otlp::{Endpoint, TraceSettings, traces};
+    let Some(wanted) = &text.traces else {
+        return Default::default();
+    };
+    let endpoint = Endpoint::parse(&wanted.endpoint).expect("checked when the config was loaded");
+    let settings = TraceSettings {
+        endpoint,
+        service: "macronode".to_owned(),
+        ratio: wanted.ratio,
+    };
+    let (layer, child) = traces(settings, kernel);
+    (vec![layer], vec![child])
+}
+
+#[cfg(not(feature = "otlp"))]
+fn traces(_text: &NodeText, _kernel: &Kernel) -> (Vec<telemetry::Extra>, Vec<kernel::tree::Child>) {
+    Default::default()
+}
+
+/// Lets the log say its last words.
+fn end(telemetry: Arc<Telemetry>, exit: Exit) -> Exit {
+    if let Some(telemetry) = Arc::into_inner(telemetry) {
+        telemetry.close(LAST_WORDS);
+    }
+    exit
+}

@@ -1,0 +1,148 @@
+//! The composition root: every child of the node, in one place, in the order they depend on each other.
+
+use std::sync::Arc;
+
+use kernel::Kernel;
+use kernel::admin::{Admin, Facts, Identity};
+use kernel::blocking::Blocking;
+use kernel::config::{Live, ReloadRequests, Reloader};
+use kernel::drain::Phase;
+use kernel::queue::Receiver;
+use kernel::serve::serve;
+use kernel::tree::{Child, ChildSpec, Restart};
+use serde_json::json;
+
+use crate::config::{NodeText, Settings, door_limits};
+use crate::doors::Doors;
+use crate::{demo, reporter};
+
+/// The admin server.
+pub(crate) static ADMIN: ChildSpec = ChildSpec {
+    name: "admin",
+    doc: "metrics, health, readiness, status; last to end",
+    depends_on: &[],
+    phase: Phase::Admin,
+    restart: Restart::Always,
+    essential: true,
+};
+/// The config watcher.
+pub(crate) static CONFIG: ChildSpec = ChildSpec {
+    name: "config",
+    doc: "reloads the config when its file changes, on SIGHUP, or when asked",
+    depends_on: &[],
+    phase: Phase::Support,
+    restart: Restart::Always,
+    essential: false,
+};
+
+/// Every child this node may have, for the reference page.
+pub(crate) static SPECS: [&ChildSpec; 7] = [
+    &ADMIN,
+    &CONFIG,
+    &reporter::REPORTER,
+    &demo::WORKERS,
+    &demo::DOOR,
+    &demo::LOAD,
+    &demo::FLAKY,
+];
+
+/// What the children are made of.
+pub(crate) struct Parts {
+    /// What all children share.
+    pub(crate) kernel: Kernel,
+    /// The config in force.
+    pub(crate) live: Live<Settings>,
+    /// Who replaces it.
+    pub(crate) reloader: Arc<Reloader<NodeText, Settings>>,
+    /// Asks for a reload.
+    pub(crate) reload: ReloadRequests,
+    /// Where that is heard.
+    pub(crate) updates: Receiver<()>,
+    /// The bound listeners.
+    pub(crate) doors: Doors,
+}
+
+/// The children that `text` switches on.
+pub(crate) fn children(text: &NodeText, parts: &Parts) -> Vec<Child> {
+    let mut children = vec![
+        admin(text, parts),
+        config(parts),
+        reporter::child(&parts.doors),
+    ];
+    if let (Some(demo), Some(door)) = (&text.demo, &parts.doors.demo) {
+        children.extend(demo::children(
+            demo,
+            door.clone(),
+            &parts.live,
+            &parts.kernel,
+        ));
+    }
+    children
+}
+
+fn admin(text: &NodeText, parts: &Parts) -> Child {
+    let identity = Identity {
+        version: crate::VERSION,
+        build: crate::BUILD,
+    };
+    let (live, reloader, doors) = (
+        parts.live.clone(),
+        parts.reloader.clone(),
+        parts.doors.addresses(),
+    );
+    let token = Arc::new(move || live.load().token.clone());
+    let facts: Vec<(&'static str, Facts)> = vec![
+        ("config", Arc::new(move || json!(reloader.status()))),
+        ("doors", Arc::new(move || json!(doors))),
+    ];
+    let guarded = !text.admin.listen.ip().is_loopback();
+    let admin = Admin::new(
+        &parts.kernel,
+        identity,
+        parts.reload.clone(),
+        token,
+        guarded,
+        facts,
+    );
+    let (admin, door, bounds) = (
+        Arc::new(admin),
+        parts.doors.admin.clone(),
+        door_limits(text.admin.max_connections),
+    );
+    Child::new(&ADMIN, move |context| {
+        serve(context, door.clone(), bounds, admin.clone())
+    })
+}
+
+fn config(parts: &Parts) -> Child {
+    let (reloader, reload, updates) = (
+        parts.reloader.clone(),
+        parts.reload.clone(),
+        parts.updates.clone(),
+    );
+    let blocking = Blocking::new(&parts.kernel.registry);
+    Child::new(&CONFIG, move |context| {
+        reloader
+            .clone()
+            .run(context, reload.clone(), updates.clone(), blocking.clone())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: KN-10
+    #[test]
+    fn the_whole_node_is_a_tree_that_can_start_and_end() {
+        kernel::tree::check(&SPECS).unwrap();
+        assert_eq!(ADMIN.phase, Phase::Admin, "the admin server is last");
+        assert_eq!(
+            SPECS
+                .iter()
+                .filter(|spec| spec.phase == Phase::Admin)
+                .count(),
+            1
+        );
+    }
+}
