@@ -2,11 +2,15 @@
 //! [`ALL`].
 
 pub mod clock;
+pub mod cores;
 pub mod frame;
+pub mod kernel;
+pub mod node;
 pub mod queue;
 pub mod report;
+pub mod soak;
 
 use frame::Benchmark;
 
 /// Every benchmark there is.
-pub const ALL: &[Benchmark] = &[queue::BENCHMARK];
+pub const ALL: &[Benchmark] = &[queue::BENCHMARK, kernel::BENCHMARK, node::BENCHMARK];

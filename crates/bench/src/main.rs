@@ -7,7 +7,8 @@ use bench::ALL;
 use bench::frame::{Benchmark, Effort, measure};
 use bench::report;
 
-const USAGE: &str = "usage: bench NAME [--quick] [--json]\n       bench --list";
+const USAGE: &str =
+    "usage: bench NAME [--quick] [--json]\n       bench --list\n       bench soak [--minutes N]";
 
 fn main() -> ExitCode {
     match Request::parse(std::env::args().skip(1)) {
@@ -24,6 +25,10 @@ fn main() -> ExitCode {
             run(&bench, effort, json);
             ExitCode::SUCCESS
         }
+        Ok(Request::Soak { minutes }) => match bench::soak::soak(minutes) {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        },
         Err(mistake) => {
             eprintln!("{mistake}\n{USAGE}");
             ExitCode::from(2)
@@ -34,6 +39,9 @@ fn main() -> ExitCode {
 #[derive(Debug)]
 enum Request {
     List,
+    Soak {
+        minutes: f64,
+    },
     Run {
         bench: Benchmark,
         effort: Effort,
@@ -42,7 +50,23 @@ enum Request {
 }
 
 impl Request {
+    fn parse_soak(arguments: &[String]) -> Result<Self, String> {
+        let minutes = match arguments {
+            [] => Some(10.0),
+            [flag, minutes] if flag == "--minutes" => minutes.parse().ok(),
+            _ => None,
+        };
+        let minutes = minutes.filter(|minutes: &f64| (0.1..=1440.0).contains(minutes));
+        minutes
+            .map(|minutes| Self::Soak { minutes })
+            .ok_or("soak takes --minutes N with N from 0.1 to 1440".to_owned())
+    }
+
     fn parse(arguments: impl Iterator<Item = String>) -> Result<Self, String> {
+        let arguments: Vec<String> = arguments.collect();
+        if arguments.first().is_some_and(|first| first == "soak") {
+            return Self::parse_soak(&arguments[1..]);
+        }
         let (mut name, mut effort, mut json) = (None, Effort::Full, false);
         for argument in arguments {
             match argument.as_str() {

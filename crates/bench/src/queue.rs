@@ -1,14 +1,16 @@
 //! A reject-new ring against `tokio::sync::mpsc`, both with a push that never waits.
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::thread;
 
 use bounded_ring::RejectNew;
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 use tokio::task::coop;
 
 use crate::clock::Clock;
+use crate::cores::pin;
 use crate::frame::{Benchmark, Cost, Effort, Metric, Peer};
 
 /// See the module.
@@ -19,6 +21,8 @@ pub const BENCHMARK: Benchmark = Benchmark {
 };
 
 const CAPACITY: usize = 512;
+const CONSUMER_CORE: usize = 0;
+const PRODUCER_CORE: usize = 1;
 const PING_OPERATIONS: usize = 1_000_000;
 const STREAM_OPERATIONS: usize = 400_000;
 
@@ -34,6 +38,11 @@ fn metrics(effort: Effort) -> Vec<Metric> {
     };
     vec![
         metric("uncontended", ring_ping(pings), mpsc_ping(pings)),
+        metric(
+            "hand_over",
+            ring_hand_over(pings / 4),
+            mpsc_hand_over(pings / 4),
+        ),
         streamed("one_to_one", 1, Clock::Wall),
         streamed("one_to_one_cpu", 1, Clock::Cpu),
         streamed("four_to_one", 4, Clock::Wall),
@@ -79,19 +88,71 @@ fn mpsc_ping(operations: usize) -> Cost {
     })
 }
 
-/// Producers on threads of their own, so that they truly meet; the consumer is a task, as it would be in a service.
+/// Each item finds its receiver asleep: two tasks of one thread pass a number to and fro.
+fn hand_over(ping: impl Future<Output = ()>, pong: impl Future<Output = ()> + Send + 'static) {
+    runtime().block_on(async {
+        let pong = tokio::spawn(pong);
+        ping.await;
+        pong.await.expect("the answering task ends");
+    });
+}
+
+fn ring_hand_over(operations: usize) -> Cost {
+    Box::new(move || {
+        let (there, back) = (
+            Arc::new(RejectNew::new(CAPACITY)),
+            Arc::new(RejectNew::new(CAPACITY)),
+        );
+        let answer = {
+            let (there, back) = (Arc::clone(&there), Arc::clone(&back));
+            async move {
+                while let Some(number) = coop::cooperative(there.pop()).await {
+                    back.try_push(number).expect("one item fits");
+                }
+            }
+        };
+        let ask = async {
+            for number in 0..operations / 2 {
+                there.try_push(number).expect("one item fits");
+                black_box(coop::cooperative(back.pop()).await);
+            }
+            there.close();
+        };
+        Clock::Wall.nanos_each(operations, || hand_over(ask, answer))
+    })
+}
+
+fn mpsc_hand_over(operations: usize) -> Cost {
+    Box::new(move || {
+        let (there, mut asked) = mpsc::channel(CAPACITY);
+        let (back, mut answered) = mpsc::channel(CAPACITY);
+        let answer = async move {
+            while let Some(number) = asked.recv().await {
+                back.try_send(number).expect("one item fits");
+            }
+        };
+        let ask = async move {
+            for number in 0..operations / 2 {
+                there.try_send(number).expect("one item fits");
+                black_box(answered.recv().await);
+            }
+        };
+        Clock::Wall.nanos_each(operations, || hand_over(ask, answer))
+    })
+}
+
+/// Producers on threads of their own, away from the consumer's core, so that they truly meet; the
+/// consumer is a task, as it would be in a service.
 fn stream(
     producers: usize,
     items: usize,
     push: impl Fn(usize) -> bool + Sync,
     drain: impl Future<Output = ()>,
 ) {
-    let runtime = Builder::new_current_thread()
-        .build()
-        .expect("a runtime without drivers needs nothing");
     thread::scope(|scope| {
         for _ in 0..producers {
             scope.spawn(|| {
+                pin(PRODUCER_CORE);
                 for number in 0..items / producers {
                     while !push(number) {
                         thread::yield_now();
@@ -99,7 +160,8 @@ fn stream(
                 }
             });
         }
-        runtime.block_on(drain);
+        pin(CONSUMER_CORE);
+        runtime().block_on(drain);
     });
 }
 
@@ -128,4 +190,10 @@ fn mpsc_stream(producers: usize, items: usize, clock: Clock) -> Cost {
         let push = |number| sender.try_send(number).is_ok();
         clock.nanos_each(items, || stream(producers, items, push, drain))
     })
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread()
+        .build()
+        .expect("a runtime without drivers needs nothing")
 }

@@ -1,0 +1,23 @@
+//! Keeps a thread on one core, so that the scheduler does not decide what is measured.
+
+/// Pins the calling thread to the core; to the last one there is if that number does not exist.
+///
+/// Two threads that wake each other are many times slower on one core than on two, and a busy
+/// machine would choose anew in every round.
+pub fn pin(core: usize) {
+    // Not `available_parallelism`: a thread started by a pinned one would count a single core.
+    // SAFETY: asks for a number, touches no memory of ours.
+    let cores = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }
+        .max(1)
+        .unsigned_abs() as usize;
+    // SAFETY: an all-zero set is a valid empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the core's number is below that of cores, far below the size of the set.
+    unsafe { libc::CPU_SET(core.min(cores - 1), &mut set) };
+    // SAFETY: the set is valid and its true size is given; thread 0 is the caller.
+    let status = unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) };
+    if status != 0 {
+        let reason = std::io::Error::last_os_error();
+        eprintln!("cannot pin to core {core}, numbers will be noisier: {reason}");
+    }
+}

@@ -1,0 +1,214 @@
+//! The kernel's hot paths: what every request of every service pays.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use kernel::Kernel;
+use kernel::config::Live;
+use kernel::metrics::{Kind, MetricSpec, Registry};
+use kernel::queue::{self, OnFull, QueueSpec};
+use kernel::tasks::{TaskGroup, TaskKind};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
+
+use crate::clock::Clock;
+use crate::frame::{Benchmark, Cost, Effort, Metric, Peer};
+
+/// What the kernel costs.
+pub const BENCHMARK: Benchmark = Benchmark {
+    name: "kernel",
+    about: "metric increment, config snapshot, queue, spawn accounting",
+    metrics,
+};
+
+const CAPACITY: usize = 512;
+static WORK: QueueSpec = QueueSpec {
+    name: "bench",
+    capacity: CAPACITY,
+    on_full: OnFull::RejectNew,
+    doc: "benchmark",
+};
+static HITS: MetricSpec = MetricSpec {
+    name: "hits_total",
+    kind: Kind::Counter,
+    labels: &["door"],
+    help: "benchmark",
+};
+static UNIT: TaskKind = TaskKind {
+    name: "bench",
+    doc: "benchmark",
+};
+
+fn metrics(effort: Effort) -> Vec<Metric> {
+    let operations = effort.scaled(2_000_000);
+    let tasks = effort.scaled(100_000);
+    vec![
+        Metric {
+            name: "metric increment, held handle",
+            unit: "ns",
+            ours: increment(operations),
+            peer: Peer::Budget(10.0),
+            goal_ratio: 1.0,
+        },
+        Metric {
+            name: "config snapshot read",
+            unit: "ns",
+            ours: snapshot(operations),
+            peer: Peer::Budget(30.0),
+            goal_ratio: 1.0,
+        },
+        Metric {
+            name: "queue try_send + try_recv",
+            unit: "ns",
+            ours: queue_turn(operations),
+            peer: Peer::Rival {
+                name: "tokio mpsc",
+                theirs: mpsc_turn(operations),
+            },
+            goal_ratio: 1.0,
+        },
+        spawn(
+            "spawn + join of a task that ends at once",
+            tasks,
+            Waits::No,
+            false,
+        ),
+        spawn(
+            "spawn + join of a task that waits once",
+            tasks,
+            Waits::Once,
+            false,
+        ),
+        spawn(
+            "the same on the multi-thread runtime",
+            tasks,
+            Waits::Once,
+            true,
+        ),
+    ]
+}
+
+fn increment(operations: usize) -> Cost {
+    let counter = Registry::default().counter(&HITS, &["front"]);
+    Box::new(move || {
+        Clock::Wall.nanos_each(operations, || {
+            for _ in 0..operations {
+                black_box(&counter).inc();
+            }
+        })
+    })
+}
+
+fn snapshot(operations: usize) -> Cost {
+    let live = Live::new(7u64);
+    Box::new(move || {
+        Clock::Wall.nanos_each(operations, || {
+            for _ in 0..operations {
+                black_box(black_box(&live).load().generation);
+            }
+        })
+    })
+}
+
+fn queue_turn(operations: usize) -> Cost {
+    let (kernel, _publisher) = Kernel::new();
+    let (sender, receiver) = queue::bounded(&WORK, &kernel.queues);
+    Box::new(move || {
+        Clock::Wall.nanos_each(operations, || {
+            for number in 0..operations {
+                black_box(sender.try_send(number)).expect("there is room");
+                black_box(receiver.try_recv());
+            }
+        })
+    })
+}
+
+fn mpsc_turn(operations: usize) -> Cost {
+    let (sender, mut receiver) = mpsc::channel(CAPACITY);
+    Box::new(move || {
+        Clock::Wall.nanos_each(operations, || {
+            for number in 0..operations {
+                black_box(sender.try_send(number)).expect("there is room");
+                black_box(receiver.try_recv()).expect("it is there");
+            }
+        })
+    })
+}
+
+#[derive(Clone, Copy)]
+enum Waits {
+    No,
+    Once,
+}
+
+async fn unit(waits: Waits) -> u64 {
+    match waits {
+        Waits::No => {}
+        Waits::Once => tokio::task::yield_now().await,
+    }
+    7
+}
+
+fn spawn(name: &'static str, tasks: usize, waits: Waits, threads: bool) -> Metric {
+    let clock = if threads { Clock::Cpu } else { Clock::Wall };
+    Metric {
+        name,
+        unit: "ns",
+        ours: spawn_counted(tasks, waits, threads, clock),
+        peer: Peer::Rival {
+            name: "tokio::spawn",
+            theirs: spawn_bare(tasks, waits, threads, clock),
+        },
+        goal_ratio: 1.1,
+    }
+}
+
+/// Spawned in batches, the way connections come: a few under way at a time.
+const BATCH: usize = 100;
+
+fn spawn_counted(tasks: usize, waits: Waits, threads: bool, clock: Clock) -> Cost {
+    let runtime = runtime(threads);
+    Box::new(move || {
+        let group = TaskGroup::new(&Registry::default());
+        let spawner = group.kind(&UNIT);
+        clock.nanos_each(tasks, || {
+            runtime.block_on(async {
+                for _ in 0..tasks / BATCH {
+                    let batch: Vec<_> = (0..BATCH).map(|_| spawner.spawn(unit(waits))).collect();
+                    for task in batch {
+                        black_box(task.join().await);
+                    }
+                }
+            });
+        })
+    })
+}
+
+fn spawn_bare(tasks: usize, waits: Waits, threads: bool, clock: Clock) -> Cost {
+    let runtime = runtime(threads);
+    Box::new(move || {
+        clock.nanos_each(tasks, || {
+            runtime.block_on(async {
+                for _ in 0..tasks / BATCH {
+                    let batch: Vec<_> = (0..BATCH).map(|_| tokio::spawn(unit(waits))).collect();
+                    for task in batch {
+                        black_box(task.await.expect("it does not panic"));
+                    }
+                }
+            });
+        })
+    })
+}
+
+fn runtime(threads: bool) -> Arc<Runtime> {
+    let mut builder = if threads {
+        Builder::new_multi_thread()
+    } else {
+        Builder::new_current_thread()
+    };
+    Arc::new(
+        builder
+            .build()
+            .expect("a runtime without drivers needs nothing"),
+    )
+}
