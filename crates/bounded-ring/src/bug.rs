@@ -12,8 +12,10 @@ pub(crate) enum Bug {
     LookWithoutFence,
     /// A cancelled popper keeps the wake-up it had got.
     KeepWakeOnCancel,
-    /// Close wakes one popper, not all.
-    CloseWakesOne,
+    /// A popper called between its look and its return to the line forgets the call.
+    ForgetHeardCall,
+    /// Close wakes nobody.
+    CloseSilently,
     /// The lock is given up between eviction and push.
     EvictAndPushApart,
     /// The lock is given up between finding the pending item and replacing it.
@@ -26,6 +28,8 @@ pub(crate) enum Bug {
     FreeInsteadOfHandOver,
     /// The last release does not look for those who wait for idleness.
     IdleUnwatched,
+    /// Close does not tell those who stand in line.
+    KeepRefusedWaiting,
 }
 
 #[cfg(not(loom))]
@@ -34,28 +38,14 @@ pub(crate) const fn seeded(_: Bug) -> bool {
     false
 }
 
+/// The environment variable that names the bug of this process.
 #[cfg(loom)]
-pub(crate) use switch::{seeded, with};
+pub(crate) const SWITCH: &str = "BOUNDED_RING_BUG";
 
 #[cfg(loom)]
-mod switch {
-    use super::Bug;
-    use std::cell::Cell;
-
-    // Per test thread: all threads of a loom model run on the one that started it.
-    std::thread_local! {
-        static SEEDED: Cell<Option<Bug>> = const { Cell::new(None) };
-    }
-
-    pub(crate) fn seeded(bug: Bug) -> bool {
-        SEEDED.get() == Some(bug)
-    }
-
-    /// Runs `body` with the bug in place.
-    pub(crate) fn with<R>(bug: Bug, body: impl FnOnce() -> R) -> R {
-        SEEDED.set(Some(bug));
-        let result = body();
-        SEEDED.set(None);
-        result
-    }
+pub(crate) fn seeded(bug: Bug) -> bool {
+    static SEED: std::sync::LazyLock<Option<String>> =
+        std::sync::LazyLock::new(|| std::env::var(SWITCH).ok());
+    SEED.as_ref()
+        .is_some_and(|seed| *seed == format!("{bug:?}"))
 }

@@ -78,7 +78,10 @@ impl<K: Eq + Hash, T> Coalesce<K, T> {
 
     /// Takes the item that has stood longest, if there is one.
     pub fn try_pop(&self) -> Option<T> {
-        self.take().item()
+        match self.take() {
+            Taken::Item(item) => Some(item),
+            Taken::Empty | Taken::Unfinished | Taken::Closed => None,
+        }
     }
 
     /// Waits for the item that has stood longest; `None` once closed and empty.
@@ -129,8 +132,9 @@ impl<K: Eq + Hash, T> Source for Coalesce<K, T> {
         }
     }
 
-    fn is_drained(&self) -> bool {
-        self.is_empty()
+    fn has_news(&self) -> bool {
+        let state = lock(&self.state);
+        state.items.len() > 0 || state.closed
     }
 
     fn waiters(&self) -> &Waiters {

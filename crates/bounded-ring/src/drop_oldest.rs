@@ -67,7 +67,10 @@ impl<T> DropOldest<T> {
 
     /// Takes the oldest item, if there is one.
     pub fn try_pop(&self) -> Option<T> {
-        self.take().item()
+        match self.take() {
+            Taken::Item(item) => Some(item),
+            Taken::Empty | Taken::Unfinished | Taken::Closed => None,
+        }
     }
 
     /// Waits for the oldest item; `None` once closed and empty.
@@ -114,8 +117,9 @@ impl<T> Source for DropOldest<T> {
         }
     }
 
-    fn is_drained(&self) -> bool {
-        self.is_empty()
+    fn has_news(&self) -> bool {
+        let state = lock(&self.state);
+        !state.items.is_empty() || state.closed
     }
 
     fn waiters(&self) -> &Waiters {

@@ -2,9 +2,13 @@
 
 use std::task::Waker;
 
-/// Tells a sleeper's entry in its [`Line`]; given back by [`Line::leave`].
+/// A sleeper's place in its [`Line`]. Numbers ascend in order of arrival, hence also in order of
+/// calls.
 #[derive(Debug)]
-pub(crate) struct Ticket(usize);
+pub(crate) struct Ticket {
+    pub(crate) number: usize,
+    index: usize,
+}
 
 /// Sleepers in order of arrival. Entries are reused, so the memory is that of the longest line ever
 /// seen.
@@ -14,6 +18,7 @@ pub(crate) struct Line<V> {
     first: Option<usize>,
     last: Option<usize>,
     length: usize,
+    next_number: usize,
 }
 
 enum Entry<V> {
@@ -21,6 +26,7 @@ enum Entry<V> {
         next: Option<usize>,
     },
     Waiting {
+        number: usize,
         before: Option<usize>,
         behind: Option<usize>,
         waker: Waker,
@@ -44,6 +50,7 @@ impl<V> Line<V> {
             first: None,
             last: None,
             length: 0,
+            next_number: 0,
         }
     }
 
@@ -58,24 +65,26 @@ impl<V> Line<V> {
 
     /// Takes a place at the end.
     pub(crate) fn join(&mut self, waker: Waker) -> Ticket {
-        let entry = Entry::Waiting {
+        let number = self.next_number;
+        self.next_number += 1;
+        let index = self.place(Entry::Waiting {
+            number,
             before: self.last,
             behind: None,
             waker,
-        };
-        let index = self.place(entry);
+        });
         match self.last {
             Some(last) => self.set_behind(last, Some(index)),
             None => self.first = Some(index),
         }
         self.last = Some(index);
         self.length += 1;
-        Ticket(index)
+        Ticket { number, index }
     }
 
     /// Swaps an uncalled sleeper's waker for a newer one; false if it was called already.
     pub(crate) fn refresh(&mut self, ticket: &Ticket, newer: &mut Waker) -> bool {
-        match &mut self.entries[ticket.0] {
+        match &mut self.entries[ticket.index] {
             Entry::Waiting { waker, .. } => {
                 std::mem::swap(waker, newer);
                 true
@@ -88,33 +97,30 @@ impl<V> Line<V> {
     /// Calls the first sleeper; its entry keeps the word until it leaves.
     pub(crate) fn call_first(&mut self, word: V) -> Option<Waker> {
         let index = self.first?;
-        let Entry::Waiting {
-            before,
-            behind,
-            waker,
-        } = std::mem::replace(&mut self.entries[index], Entry::Called(word))
-        else {
-            unreachable!("only waiting entries are linked");
-        };
-        self.unlink(before, behind);
+        let (_, waker) = self.unlink(index, Entry::Called(word));
         Some(waker)
+    }
+
+    /// Calls the first sleeper and ends its stay: its ticket, known by the number, is void.
+    pub(crate) fn dismiss_first(&mut self) -> Option<(usize, Waker)> {
+        let index = self.first?;
+        let dismissed = self.unlink(index, Entry::Free { next: self.free });
+        self.free = Some(index);
+        Some(dismissed)
     }
 
     /// Ends a stay, called or not.
     pub(crate) fn leave(&mut self, ticket: Ticket) -> Left<V> {
         let vacated = Entry::Free { next: self.free };
-        self.free = Some(ticket.0);
-        match std::mem::replace(&mut self.entries[ticket.0], vacated) {
+        self.free = Some(ticket.index);
+        if let Entry::Waiting { .. } = self.entries[ticket.index] {
+            return Left::Uncalled(self.unlink(ticket.index, vacated).1);
+        }
+        match std::mem::replace(&mut self.entries[ticket.index], vacated) {
             Entry::Called(word) => Left::Called(word),
-            Entry::Waiting {
-                before,
-                behind,
-                waker,
-            } => {
-                self.unlink(before, behind);
-                Left::Uncalled(waker)
+            Entry::Waiting { .. } | Entry::Free { .. } => {
+                unreachable!("a ticket outlives its entry")
             }
-            Entry::Free { .. } => unreachable!("a ticket outlives its entry"),
         }
     }
 
@@ -130,7 +136,18 @@ impl<V> Line<V> {
         index
     }
 
-    fn unlink(&mut self, before: Option<usize>, behind: Option<usize>) {
+    /// Takes a waiting entry out of the order and puts `successor` in its stead.
+    fn unlink(&mut self, index: usize, successor: Entry<V>) -> (usize, Waker) {
+        let entry = std::mem::replace(&mut self.entries[index], successor);
+        let Entry::Waiting {
+            number,
+            before,
+            behind,
+            waker,
+        } = entry
+        else {
+            unreachable!("only waiting entries are linked");
+        };
         match before {
             Some(index) => self.set_behind(index, behind),
             None => self.first = behind,
@@ -140,6 +157,7 @@ impl<V> Line<V> {
             None => self.last = before,
         }
         self.length -= 1;
+        (number, waker)
     }
 
     fn set_behind(&mut self, index: usize, to: Option<usize>) {

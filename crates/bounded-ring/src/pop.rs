@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use crate::bug::{Bug, seeded};
 use crate::line::Ticket;
+use crate::waiters::Heard;
 use sealed::{Source, Taken};
 
 /// A ring of this crate, as far as [`Pop`] needs to know it. Not to be implemented elsewhere.
@@ -22,7 +23,8 @@ pub(crate) mod sealed {
 
         fn take(&self) -> Taken<Self::Item>;
 
-        fn is_drained(&self) -> bool;
+        /// Whether a waiter would be well advised to look: something is inside, or never will be.
+        fn has_news(&self) -> bool;
 
         fn waiters(&self) -> &Waiters;
     }
@@ -31,17 +33,10 @@ pub(crate) mod sealed {
     pub enum Taken<T> {
         Item(T),
         Empty,
+        /// The next item is claimed by a pusher that is not done with it; it will call when it is.
+        Unfinished,
         /// Empty for good.
         Closed,
-    }
-
-    impl<T> Taken<T> {
-        pub(crate) fn item(self) -> Option<T> {
-            match self {
-                Self::Item(item) => Some(item),
-                Self::Empty | Self::Closed => None,
-            }
-        }
     }
 }
 
@@ -61,24 +56,24 @@ impl<'a, R: Ring> Pop<'a, R> {
         Self { ring, ticket: None }
     }
 
-    fn look(&mut self) -> Poll<Option<R::Item>> {
+    fn look(&mut self, heard: Heard) -> Poll<Option<R::Item>> {
         let found = match self.ring.take() {
-            Taken::Empty => return Poll::Pending,
+            Taken::Empty | Taken::Unfinished => return Poll::Pending,
             Taken::Item(item) => Some(item),
             Taken::Closed => None,
         };
-        self.withdraw();
+        self.withdraw(heard);
         Poll::Ready(found)
     }
 
-    /// A call that came while this waiter already had its item, or had lost interest, was meant for
-    /// another item: if one is still there, the next in line has to hear of it.
-    fn withdraw(&mut self) {
+    /// Passes a call on: it may have been meant for another item than the one taken, or for none
+    /// taken at all. The same holds for the news that the ring is closed.
+    fn withdraw(&mut self, heard: Heard) {
         let Some(ticket) = self.ticket.take() else {
             return;
         };
-        let called = self.ring.waiters().withdraw(ticket);
-        if called && !self.ring.is_drained() && !seeded(Bug::KeepWakeOnCancel) {
+        let called = self.ring.waiters().withdraw(ticket) || heard == Heard::Call;
+        if called && self.ring.has_news() && !seeded(Bug::KeepWakeOnCancel) {
             self.ring.waiters().call_one();
         }
     }
@@ -88,21 +83,21 @@ impl<R: Ring> Future for Pop<'_, R> {
     type Output = Option<R::Item>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Poll::Ready(found) = self.look() {
+        if let Poll::Ready(found) = self.look(Heard::Nothing) {
             return Poll::Ready(found);
         }
         let this = &mut *self;
-        this.ring.waiters().enlist(&mut this.ticket, cx.waker());
+        let heard = this.ring.waiters().enlist(&mut this.ticket, cx.waker());
         if seeded(Bug::SleepWithoutSecondLook) {
             return Poll::Pending;
         }
-        this.look()
+        this.look(heard)
     }
 }
 
 impl<R: Ring> Drop for Pop<'_, R> {
     fn drop(&mut self) {
-        self.withdraw();
+        self.withdraw(Heard::Nothing);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::PushError;
 use crate::padded::Padded;
 use crate::pop::Pop;
 use crate::pop::sealed::{Source, Taken};
-use crate::sync::{AtomicUsize, Ordering, UnsafeCell, fence};
+use crate::sync::{AtomicUsize, Ordering, UnsafeCell};
 use crate::waiters::Waiters;
 
 /// Lowest bit of a stamp: the cell holds the item of that position. Lowest bit of `tail`: the ring
@@ -89,7 +89,15 @@ impl<T> RejectNew<T> {
     /// Takes the oldest item, if there is one.
     #[inline]
     pub fn try_pop(&self) -> Option<T> {
-        self.take().item()
+        let mut backoff = Backoff::new();
+        loop {
+            match self.take() {
+                Taken::Item(item) => return Some(item),
+                Taken::Empty | Taken::Closed => return None,
+                // "Nothing" would hide the finished pushes behind the unfinished one.
+                Taken::Unfinished => backoff.await_other(),
+            }
+        }
     }
 
     /// Waits for the oldest item; `None` once closed and empty.
@@ -157,11 +165,19 @@ impl<T> RejectNew<T> {
     }
 
     fn is_full_at(&self, tail: usize) -> bool {
-        fence(Ordering::SeqCst);
         self.head
-            .load(Ordering::Relaxed)
+            .load(Ordering::Acquire)
             .wrapping_add(self.lap_length)
             == tail
+    }
+
+    /// What it means that the cell at `head` is not filled.
+    fn without_item(&self, head: usize) -> Taken<T> {
+        match self.tail.load(Ordering::Acquire) {
+            tail if tail == head => Taken::Empty,
+            tail if tail == head | MARK => Taken::Closed,
+            _ => Taken::Unfinished,
+        }
     }
 
     #[inline]
@@ -232,24 +248,16 @@ impl<T> Source for RejectNew<T> {
                 return Taken::Item(item);
             }
             if stamp == head {
-                fence(Ordering::SeqCst);
-                let tail = self.tail.load(Ordering::Relaxed);
-                if tail == head {
-                    return Taken::Empty;
-                }
-                if tail == head | MARK {
-                    return Taken::Closed;
-                }
+                return self.without_item(head);
             }
-            // A pusher is about to fill the cell, or `head` was out of date. To report "empty"
-            // instead would hide the finished pushes behind the unfinished one.
-            backoff.await_other();
+            // Another popper was here since: `head` is out of date.
+            backoff.lost_race();
             head = self.head.load(Ordering::Relaxed);
         }
     }
 
-    fn is_drained(&self) -> bool {
-        self.is_empty()
+    fn has_news(&self) -> bool {
+        !self.is_empty() || self.is_closed()
     }
 
     fn waiters(&self) -> &Waiters {

@@ -94,7 +94,10 @@ impl Slots {
     pub fn close(&self) {
         let mut lines = lock(&self.shared.lines);
         self.shared.state.fetch_or(CLOSED, Ordering::SeqCst);
-        let mut refused = Vec::new();
+        if seeded(Bug::KeepRefusedWaiting) {
+            return;
+        }
+        let mut refused = Vec::with_capacity(lines.seekers.len());
         while let Some(waker) = lines.seekers.call_first(Answer::Refused) {
             refused.push(waker);
         }
@@ -212,7 +215,8 @@ impl Shared {
     fn watch(&self, waker: &Waker) -> Option<Ticket> {
         let waker = waker.clone();
         let mut lines = lock(&self.lines);
-        let mut state = self.state.load(Ordering::Relaxed);
+        // What the holders did before they gave back is to be seen by whoever hears of idleness.
+        let mut state = self.state.load(Ordering::Acquire);
         while state / ONE > 0 {
             match self.swap_state(state, state | WATCHED) {
                 Ok(()) => return Some(lines.watchers.join(waker)),
@@ -236,7 +240,7 @@ impl Shared {
 
     fn swap_state(&self, from: usize, to: usize) -> Result<(), usize> {
         self.state
-            .compare_exchange_weak(from, to, Ordering::AcqRel, Ordering::Relaxed)
+            .compare_exchange_weak(from, to, Ordering::AcqRel, Ordering::Acquire)
             .map(drop)
     }
 }

@@ -1,10 +1,11 @@
 //! Those who wait for an item; pushers look at one atomic and take the lock only when somebody
 //! sleeps.
 
+use std::convert::Infallible;
 use std::task::Waker;
 
 use crate::bug::{Bug, seeded};
-use crate::line::{Left, Line, Ticket};
+use crate::line::{Line, Ticket};
 use crate::padded::Padded;
 use crate::sync::{AtomicUsize, Mutex, Ordering, fence, lock};
 
@@ -14,50 +15,74 @@ use crate::sync::{AtomicUsize, Mutex, Ordering, fence, lock};
 pub struct Waiters {
     /// Sleepers not yet called. Written under the lock of `line`, read by every pusher.
     asleep: Padded<AtomicUsize>,
-    line: Mutex<Line<()>>,
+    /// All tickets below this number have been called or given back. Written under the lock, so
+    /// that a woken popper learns without it that it was called.
+    called: AtomicUsize,
+    line: Mutex<Line<Infallible>>,
+}
+
+/// Whether a popper that goes back to the line had been called since it last looked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Heard {
+    Nothing,
+    Call,
 }
 
 impl Waiters {
     pub(crate) fn new() -> Self {
         Self {
             asleep: Padded(AtomicUsize::new(0)),
+            called: AtomicUsize::new(0),
             line: Mutex::new(Line::new()),
         }
     }
 
-    /// Stands in line with this waker. The caller must look for an item once more before it sleeps.
-    pub(crate) fn enlist(&self, ticket: &mut Option<Ticket>, waker: &Waker) {
+    /// Stands in line with this waker. The caller must look for an item once more before it sleeps,
+    /// and if it finds one, it still owes the call it has heard of here.
+    pub(crate) fn enlist(&self, place: &mut Option<Ticket>, waker: &Waker) -> Heard {
         // Cloned before and dropped after the lock: a waker is somebody else's code.
         let mut waker = waker.clone();
         let mut line = lock(&self.line);
-        if let Some(held) = ticket.take() {
-            if line.refresh(&held, &mut waker) {
-                *ticket = Some(held);
-                return;
+        let heard = match place {
+            Some(ticket) if !self.was_called(ticket) => {
+                line.refresh(ticket, &mut waker);
+                Heard::Nothing
             }
-            // Called, but another popper was quicker: back to the end of the line.
-            line.leave(held);
-        }
-        *ticket = Some(line.join(waker));
+            // Called, but before there was something to take: to the end of the line.
+            Some(ticket) => {
+                *ticket = line.join(waker);
+                Heard::Call
+            }
+            None => {
+                *place = Some(line.join(waker));
+                Heard::Nothing
+            }
+        };
         self.count(&line);
         drop(line);
         fence(Ordering::SeqCst);
+        if seeded(Bug::ForgetHeardCall) {
+            Heard::Nothing
+        } else {
+            heard
+        }
     }
 
     /// Gives up the place in line; true if the sleeper had been called, that is, if a wake-up ended
     /// with it.
     pub(crate) fn withdraw(&self, ticket: Ticket) -> bool {
+        if self.was_called(&ticket) {
+            return true;
+        }
         let mut line = lock(&self.line);
+        if self.was_called(&ticket) {
+            return true;
+        }
         let left = line.leave(ticket);
         self.count(&line);
         drop(line);
-        match left {
-            Left::Called(()) => true,
-            Left::Uncalled(waker) => {
-                drop(waker);
-                false
-            }
-        }
+        drop(left);
+        false
     }
 
     /// Wakes the first sleeper, if there is one. To be called after the item is in place.
@@ -73,25 +98,27 @@ impl Waiters {
 
     /// Wakes everybody who sleeps now.
     pub(crate) fn call_all(&self) {
-        while self.call_first() && !seeded(Bug::CloseWakesOne) {}
+        while !seeded(Bug::CloseSilently) && self.call_first() {}
     }
 
     #[cold]
     fn call_first(&self) -> bool {
         let mut line = lock(&self.line);
-        let called = line.call_first(());
+        let Some((number, waker)) = line.dismiss_first() else {
+            return false;
+        };
+        self.called.store(number + 1, Ordering::Release);
         self.count(&line);
         drop(line);
-        match called {
-            Some(waker) => {
-                waker.wake();
-                true
-            }
-            None => false,
-        }
+        waker.wake();
+        true
     }
 
-    fn count(&self, line: &Line<()>) {
+    fn was_called(&self, ticket: &Ticket) -> bool {
+        ticket.number < self.called.load(Ordering::Acquire)
+    }
+
+    fn count(&self, line: &Line<Infallible>) {
         self.asleep.store(line.len(), Ordering::Relaxed);
     }
 }

@@ -46,3 +46,26 @@ fn places_are_reused() {
     }
     assert_eq!(line.entries.len(), 2);
 }
+
+#[test]
+fn a_dismissed_sleeper_leaves_its_place_to_others() {
+    let mut line = Line::<()>::new();
+    let first = line.join(Bell::new().1);
+    let second = line.join(Bell::new().1);
+    assert_eq!(
+        line.dismiss_first().map(|(number, _)| number),
+        Some(first.number)
+    );
+    let third = line.join(Bell::new().1);
+    assert_eq!(line.entries.len(), 2);
+    assert!(first.number < second.number && second.number < third.number);
+    assert_eq!(
+        line.dismiss_first().map(|(number, _)| number),
+        Some(second.number)
+    );
+    assert_eq!(
+        line.dismiss_first().map(|(number, _)| number),
+        Some(third.number)
+    );
+    assert!(line.dismiss_first().is_none());
+}
