@@ -2,7 +2,7 @@
 //!
 //! Label values are `&'static str`: they are written in code, so no client can invent a time series.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use prometheus_client::encoding::text;
@@ -89,6 +89,8 @@ type Sampler = Box<dyn Fn() -> Sampling + Send + Sync>;
 struct Inner {
     registry: registry::Registry,
     families: HashMap<&'static str, AnyFamily>,
+    /// The label values of each counter that was asked for, by its name.
+    counted: HashMap<&'static str, BTreeSet<Vec<&'static str>>>,
     samplers: Vec<Sampler>,
 }
 
@@ -113,9 +115,22 @@ impl Registry {
     /// If `spec` is not a counter or the values do not match its labels, which is a mistake in code.
     pub fn counter(&self, spec: &'static MetricSpec, values: &[&'static str]) -> Counter {
         match self.family(spec) {
-            AnyFamily::Counter(family) => family.get_or_create_owned(&labels(spec, values)),
+            AnyFamily::Counter(family) => {
+                let counter = family.get_or_create_owned(&labels(spec, values));
+                let mut inner = self.inner.lock();
+                let counted = inner.counted.entry(spec.name).or_default();
+                counted.insert(values.to_vec());
+                counter
+            }
             _ => panic!("{} is not a counter", spec.name),
         }
+    }
+
+    /// The label values with which the counter `spec` was asked for so far, in order.
+    pub fn counted(&self, spec: &'static MetricSpec) -> Vec<Vec<&'static str>> {
+        let inner = self.inner.lock();
+        let counted = inner.counted.get(spec.name);
+        counted.into_iter().flatten().cloned().collect()
     }
 
     /// The gauge of `spec` with these label values.

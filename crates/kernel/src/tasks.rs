@@ -15,6 +15,10 @@ use tokio::task::JoinHandle;
 use crate::lock::{self, Lock};
 use crate::metrics::{Counter, Kind, MetricSpec, Registry};
 
+pub use ledger::{Entries, ledger};
+
+mod ledger;
+
 /// What a task is for; every spawn names one.
 #[derive(Debug)]
 pub struct TaskKind {

@@ -8,9 +8,11 @@ use std::time::Duration;
 use kernel::Kernel;
 use kernel::config::{ReloadRequests, Reloader, reload_requests};
 use kernel::drain::Outcome;
+use kernel::metrics::Registry;
 use kernel::shutdown::ShutdownRequests;
 use kernel::signals::{Asked, Signals};
 use kernel::supervisor::Supervisor;
+use kernel::tasks;
 use kernel::telemetry::{self, Telemetry};
 use strict_config::Loaded;
 
@@ -88,7 +90,7 @@ async fn live(args: &crate::cli::ConfigArgs, loaded: Loaded<NodeText>) -> Exit {
         new_level(&telemetry),
     );
     let (reload, updates) = reload_requests(&kernel);
-    let requests = kernel.requests.clone();
+    let (requests, registry) = (kernel.requests.clone(), kernel.registry.clone());
     let parts = Parts {
         kernel: kernel.clone(),
         live: live.clone(),
@@ -107,6 +109,7 @@ async fn live(args: &crate::cli::ConfigArgs, loaded: Loaded<NodeText>) -> Exit {
         outcome = supervisor.run(|| live.load().drain) => outcome,
         never = pass_on(signals, requests, reload) => match never {},
     };
+    tell_tasks(&registry);
     tracing::info!(?outcome, "macronode has stopped");
     let exit = if outcome == Outcome::CutShort {
         Exit::CutShort
@@ -114,6 +117,20 @@ async fn live(args: &crate::cli::ConfigArgs, loaded: Loaded<NodeText>) -> Exit {
         Exit::Ok
     };
     end(telemetry, exit)
+}
+
+/// The books of all tasks, for who asks afterwards whether anything was cut off or left behind.
+fn tell_tasks(registry: &Registry) {
+    for entries in tasks::ledger(registry) {
+        let tasks::Entries {
+            kind,
+            spawned,
+            completed,
+            canceled,
+            aborted,
+        } = entries;
+        tracing::info!(kind, spawned, completed, canceled, aborted, "tasks");
+    }
 }
 
 /// Hands signals to who acts on them, to the very end: the second one must always be heard.
