@@ -1,4 +1,4 @@
-//! `bench`: measures release builds, through the bench binary.
+//! `bench` and `soak`: measure release builds, through the bench binary.
 
 use crate::Outcome;
 use crate::args::Args;
@@ -10,6 +10,17 @@ pub(crate) fn bench(args: Args) -> Outcome {
     if words.is_empty() {
         words.push("--list".to_owned());
     }
+    measure(words)
+}
+
+/// Fails when something grew or a request was lost.
+pub(crate) fn soak(args: Args) -> Outcome {
+    let mut words = vec!["soak".to_owned()];
+    words.extend(args.rest());
+    measure(words)
+}
+
+fn measure(words: Vec<String>) -> Outcome {
     Invocation::cargo(&["run", "--release", "--package", "bench", "--"])
         .args(words)
         .run()

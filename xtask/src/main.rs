@@ -76,6 +76,11 @@ const COMMANDS: &[Command] = &[
         about: "one benchmark against its peer in a release build; no NAME lists them",
         run: bench::bench,
     },
+    Command {
+        usage: "soak [--minutes N]",
+        about: "a release node under load for N minutes (10): memory, descriptors, tasks stay flat",
+        run: bench::soak,
+    },
 ];
 
 fn main() -> ExitCode {
