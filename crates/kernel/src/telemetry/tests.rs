@@ -60,7 +60,7 @@ impl Log {
 }
 
 #[expect(clippy::disallowed_methods, reason = "what is measured is real time")]
-fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     let began = Instant::now();
     let done = work();
     (began.elapsed(), done)
