@@ -153,8 +153,17 @@ mod tests {
     fn every_benchmark_can_be_asked_for_by_name() {
         for bench in ALL {
             let asked = parse(&format!("{} --quick --json", bench.name));
-            assert!(
-                matches!(asked, Ok(Request::Run { bench: found, effort: Effort::Quick, json: true }) if found.name == bench.name)
+            let Ok(Request::Run {
+                bench: found,
+                effort,
+                json,
+            }) = asked
+            else {
+                panic!("{asked:?}")
+            };
+            assert_eq!(
+                (found.name, effort, json),
+                (bench.name, Effort::Quick, true)
             );
         }
         assert!(matches!(parse("--list"), Ok(Request::List)));

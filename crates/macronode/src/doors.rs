@@ -39,23 +39,22 @@ impl std::fmt::Display for DoorError {
             "{key} = \"{address}\": cannot listen there: {}",
             self.error
         )?;
-        match self.error.kind() {
-            io::ErrorKind::AddrInUse => write!(
-                f,
-                "\n  remedy: find who has it with `ss -ltnp 'sport = :{port}'`, or choose another port: --set {key}=IP:PORT"
-            ),
-            io::ErrorKind::PermissionDenied => write!(
-                f,
-                "\n  remedy: ports below 1024 need CAP_NET_BIND_SERVICE or socket activation; or choose another: --set {key}=IP:PORT"
-            ),
-            io::ErrorKind::AddrNotAvailable => {
-                write!(
-                    f,
-                    "\n  remedy: this machine has no such address; see `ip addr`, or choose another: --set {key}=IP:PORT"
-                )
+        let cause = match self.error.kind() {
+            io::ErrorKind::AddrInUse => {
+                format!("find who has it with `ss -ltnp 'sport = :{port}'`")
             }
-            _ => Ok(()),
-        }
+            io::ErrorKind::PermissionDenied => {
+                "ports below 1024 need CAP_NET_BIND_SERVICE or socket activation".to_owned()
+            }
+            io::ErrorKind::AddrNotAvailable => {
+                "this machine has no such address; see `ip addr`".to_owned()
+            }
+            _ => return Ok(()),
+        };
+        write!(
+            f,
+            "\n  remedy: {cause}, or choose another: --set {key}=IP:PORT"
+        )
     }
 }
 

@@ -213,7 +213,9 @@ fn page(status: &Value) -> String {
         })
         .unwrap_or_default();
     format!(
-        "macronode {version}, pid {pid}, up {uptime} s, {node}, {ready}\nlistening: {doors}\nconfig {generation} ({last})\n\n{services}\n{queues}",
+        "macronode {version}, pid {pid}, up {uptime} s, {node}, {ready}\n\
+         listening: {doors}\n\
+         config {generation} ({last})\n\n{services}\n{queues}",
         version = text(&status["version"]),
         pid = status["pid"],
         uptime = status["uptime_s"],

@@ -183,7 +183,8 @@ fn tasks() -> String {
 }
 
 fn locks() -> String {
-    let about = "Every lock of the kernel, lowest level first. While one is held, only locks of a higher level may be taken; \
+    let about = "Every lock of the kernel, lowest level first. \
+                 While one is held, only locks of a higher level may be taken; \
                  builds with debug assertions check it.";
     let mut specs: Vec<_> = TABLES.iter().flat_map(|tables| tables.locks).collect();
     specs.sort_by_key(|spec| (spec.level, spec.name));
