@@ -46,7 +46,7 @@ pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Connections that may wait to be accepted.
 pub const BACKLOG: u32 = 1024;
 /// Connections the admin server holds at once.
-pub const ADMIN_CONNECTIONS: usize = 64;
+pub const ADMIN_CONNECTIONS: usize = 256;
 /// Bytes of a request head.
 pub const HEAD_BYTES: usize = 32 * 1024;
 /// Fields of a request head.

@@ -11,6 +11,7 @@ mod cli;
 mod client;
 mod config;
 mod demo;
+mod doctor;
 mod doors;
 mod exit;
 mod inspect;
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Check(args) => inspect::check(args),
         Command::Config(command) => inspect::config(command),
-        Command::Doctor(_) => Exit::Ok,
+        Command::Doctor(args) => doctor::doctor(args),
         Command::Status(args) => operate::status(args),
         Command::Drain(args) => operate::drain(args),
         Command::Reload(args) => operate::reload(args),

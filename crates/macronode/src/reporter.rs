@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Duration;
 
+use kernel::bus::{Event, Notice};
 use kernel::drain::{Phase, Stage};
 use kernel::readiness::State;
 use kernel::tree::{Child, ChildSpec, Context, Failure, Restart};
@@ -32,7 +33,7 @@ pub(crate) fn child(doors: &Doors) -> Child {
 
 async fn report(context: Context, line: String) -> Result<(), Failure> {
     context.ready.ready();
-    let mut changes = context.kernel.readiness.changes();
+    let mut events = context.kernel.bus.subscribe(REPORTER.name);
     let (mut before, mut announced) = (State::Unready, false);
     let watchdog = watchdog_interval();
     loop {
@@ -48,7 +49,9 @@ async fn report(context: Context, line: String) -> Result<(), Failure> {
         }
         tokio::select! {
             () = context.kernel.shutdown.reached(Stage::Grace) => break,
-            changed = changes.changed() => changed?,
+            notice = events.next() => if let Notice::Event(Event::ConfigUpdated { generation }) = notice {
+                tell_systemd(&[NotifyState::Status(&format!("serving under config {generation}"))]);
+            },
             () = tokio::time::sleep(watchdog.unwrap_or(Duration::MAX)), if watchdog.is_some() => {
                 tell_systemd(&[NotifyState::Watchdog]);
             }

@@ -58,7 +58,6 @@ mod tests {
 
     use super::*;
 
-    // req: KN-21
     #[test]
     fn a_level_holds_for_all_targets_but_those_that_have_their_own() {
         let targets = parse("info, kernel=debug,kernel::bus=off").unwrap();
@@ -68,7 +67,6 @@ mod tests {
         assert!(!targets.would_enable("kernel::bus", &Level::ERROR));
     }
 
-    // req: KN-21
     #[test]
     fn what_is_no_level_is_refused_and_named() {
         for (setting, culprit) in [
