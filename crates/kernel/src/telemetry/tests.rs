@@ -175,7 +175,6 @@ fn a_sink_that_refuses_is_counted_and_does_not_end_the_log() {
     assert_eq!(errors.get(), 3);
 }
 
-// req: KN-21
 #[test]
 fn a_json_line_is_an_object_with_flat_fields_and_its_span() {
     let log = log(Format::Json, "info");
@@ -198,7 +197,6 @@ fn a_json_line_is_an_object_with_flat_fields_and_its_span() {
     assert!(timestamp.ends_with('Z') && timestamp.as_bytes()[10] == b'T');
 }
 
-// req: KN-21
 #[test]
 fn a_peer_cannot_forge_a_line_or_move_the_cursor_of_who_reads() {
     let log = log(Format::Human, "info");
@@ -216,7 +214,6 @@ fn a_peer_cannot_forge_a_line_or_move_the_cursor_of_who_reads() {
     assert!(!lines[0].contains(char::is_control), "{lines:?}");
 }
 
-// req: KN-21
 #[test]
 fn a_new_level_holds_at_once_and_a_bad_one_changes_nothing() {
     let log = log(Format::Human, "info");
@@ -236,7 +233,6 @@ fn a_new_level_holds_at_once_and_a_bad_one_changes_nothing() {
     assert_eq!(words, ["two", "three"]);
 }
 
-// req: KN-21
 // attack: K-20
 #[test]
 fn a_process_logs_once_and_its_panics_are_log_lines() {
