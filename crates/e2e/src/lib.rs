@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use testkit::process::{Process, Program};
 
+pub mod command;
 pub mod log;
 
 /// How long a node may take to become ready, on a busy machine too.
