@@ -1,5 +1,7 @@
 //! `doctor`: is this machine fit for the node, and how to mend what is not.
 
+use std::path::Path;
+
 use strict_config::{Loaded, Mistakes};
 
 use crate::cli::ConfigArgs;
@@ -18,7 +20,7 @@ mod permissions;
 mod ports;
 
 /// Checks the machine against the config and prints what was found.
-pub fn doctor(args: &ConfigArgs) -> Exit {
+pub(crate) fn doctor(args: &ConfigArgs) -> Exit {
     let findings = examine(args);
     print!("{}", page(&findings));
     match count(&findings, Verdict::Fault) {
@@ -62,7 +64,7 @@ fn config(args: &ConfigArgs, loaded: &Result<Loaded<NodeText>, Mistakes>) -> Fin
 /// One row a finding, what to do about it beneath, the sum at the end.
 fn page(findings: &[Finding]) -> String {
     let row = |finding: &Finding| {
-        let word = finding.verdict.word().to_owned();
+        let word = format!("{:<5}", finding.verdict.word());
         vec![word, finding.what.to_owned(), finding.said.clone()]
     };
     let rows: Vec<_> = findings.iter().map(row).collect();
@@ -72,7 +74,12 @@ fn page(findings: &[Finding]) -> String {
     for (line, finding) in lines.zip(findings) {
         text.push_str(line);
         text.push('\n');
-        for (nth, line) in finding.remedy.iter().flat_map(|text| text.lines()).enumerate() {
+        for (nth, line) in finding
+            .remedy
+            .iter()
+            .flat_map(|text| text.lines())
+            .enumerate()
+        {
             let lead = if nth == 0 { "remedy:" } else { "" };
             text.push_str(&format!("       {lead:<7} {line}\n"));
         }
@@ -95,9 +102,17 @@ fn counted(count: usize, noun: &str) -> String {
 }
 
 /// A file of one line, such as those of /proc and /sys; none where it cannot be read.
-fn read_line(path: impl AsRef<std::path::Path>) -> Option<String> {
+fn read_line(path: impl AsRef<Path>) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     Some(text.trim().to_owned())
+}
+
+/// Where the config lies; there the node looks for changes, since files are replaced rather than written.
+fn directory_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }
 
 #[cfg(test)]

@@ -30,15 +30,10 @@ pub(crate) struct DoorError {
     pub(crate) error: io::Error,
 }
 
-impl std::fmt::Display for DoorError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (key, address) = (self.key, self.address);
-        let port = address.port();
-        write!(
-            f,
-            "{key} = \"{address}\": cannot listen there: {}",
-            self.error
-        )?;
+impl DoorError {
+    /// What to do about it, for the usual causes.
+    pub(crate) fn remedy(&self) -> Option<String> {
+        let (key, port) = (self.key, self.address.port());
         let cause = match self.error.kind() {
             io::ErrorKind::AddrInUse => {
                 format!("find who has it with `ss -ltnp 'sport = :{port}'`")
@@ -49,12 +44,20 @@ impl std::fmt::Display for DoorError {
             io::ErrorKind::AddrNotAvailable => {
                 "this machine has no such address; see `ip addr`".to_owned()
             }
-            _ => return Ok(()),
+            _ => return None,
         };
-        write!(
-            f,
-            "\n  remedy: {cause}, or choose another: --set {key}=IP:PORT"
-        )
+        Some(format!("{cause}, or choose another: --set {key}=IP:PORT"))
+    }
+}
+
+impl std::fmt::Display for DoorError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (key, address, error) = (self.key, self.address, &self.error);
+        write!(f, "{key} = \"{address}\": cannot listen there: {error}")?;
+        match self.remedy() {
+            Some(remedy) => write!(f, "\n  remedy: {remedy}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -41,16 +41,25 @@ fn groups(mount: &Path, own: &str) -> Vec<PathBuf> {
 fn memory(limits: &[String]) -> Finding {
     const WHAT: &str = "memory limit";
     if limits.is_empty() {
-        return Finding::note(WHAT, "none to be seen: no memory.max of a control group (v2)");
+        return Finding::note(
+            WHAT,
+            "none to be seen: no memory.max of a control group (v2)",
+        );
     }
-    let tightest = limits.iter().filter_map(|limit| limit.parse().ok()).min();
+    let tightest: Option<u64> = limits.iter().filter_map(|limit| limit.parse().ok()).min();
     match tightest {
         None => Finding::fine(WHAT, "none"),
         Some(bytes) if bytes >= MEMORY_MIN => Finding::fine(WHAT, format!("{} MiB", bytes / MIB)),
         Some(bytes) => Finding::warn(
             WHAT,
-            format!("{} MiB: the kernel may kill the node under load", bytes / MIB),
-            format!("allow at least {} MiB: MemoryMax= in the systemd unit, or the container's memory limit", MEMORY_MIN / MIB),
+            format!(
+                "{} MiB: the kernel may kill the node under load",
+                bytes / MIB
+            ),
+            format!(
+                "allow at least {} MiB: MemoryMax= in the systemd unit, or the container's memory limit",
+                MEMORY_MIN / MIB
+            ),
         ),
     }
 }
@@ -60,11 +69,17 @@ fn cpu(limits: &[String], runtime: RuntimeKind) -> Finding {
     if limits.is_empty() {
         return Finding::note(WHAT, "none to be seen: no cpu.max of a control group (v2)");
     }
-    match limits.iter().filter_map(|limit| cores(limit)).reduce(f64::min) {
+    match limits
+        .iter()
+        .filter_map(|limit| cores(limit))
+        .reduce(f64::min)
+    {
         None => Finding::fine(WHAT, "none"),
         Some(cores) if cores < 1.0 && runtime == RuntimeKind::Multi => Finding::note(
             WHAT,
-            format!("{cores:.2} cores: threads only wait for one another, `--runtime single` is faster"),
+            format!(
+                "{cores:.2} cores: threads only wait for one another, `--runtime single` is faster"
+            ),
         ),
         Some(cores) => Finding::fine(WHAT, format!("{cores:.2} cores")),
     }
@@ -100,7 +115,10 @@ mod tests {
     fn the_tightest_group_counts() {
         let found = memory(&lines(&["max", "1048576", "1073741824"]));
         assert!(found.said.starts_with("1 MiB"), "{}", found.said);
-        let found = cpu(&lines(&["400000 100000", "max 100000", "150000 100000"]), RuntimeKind::Multi);
+        let found = cpu(
+            &lines(&["400000 100000", "max 100000", "150000 100000"]),
+            RuntimeKind::Multi,
+        );
         assert_eq!(found.said, "1.50 cores");
     }
 

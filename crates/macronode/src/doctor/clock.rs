@@ -105,10 +105,19 @@ fn clock_source(current: Option<&str>, available: &str) -> Finding {
         .split_whitespace()
         .find(|source| !SLOW.contains(source));
     let remedy = match better {
-        Some(better) => format!("`echo {better} > {SOURCES}/current_clocksource`, or boot with `clocksource={better}`"),
-        None => "offer the machine a better one (tsc, kvm-clock, arch_sys_counter) in its hypervisor or firmware".to_owned(),
+        Some(better) => format!(
+            "`echo {better} > {SOURCES}/current_clocksource`, or boot with `clocksource={better}`"
+        ),
+        None => {
+            "let the hypervisor or firmware offer a better one (tsc, kvm-clock, arch_sys_counter)"
+                .to_owned()
+        }
     };
-    Finding::warn(WHAT, format!("{current}: every look at the clock is slow"), remedy)
+    Finding::warn(
+        WHAT,
+        format!("{current}: every look at the clock is slow"),
+        remedy,
+    )
 }
 
 #[cfg(test)]
@@ -129,13 +138,20 @@ mod tests {
     #[test]
     fn the_year_is_told() {
         assert!(wall(Duration::ZERO).said.contains("1970"));
-        assert!(wall(Duration::from_secs(1_750_000_000)).said.contains("2025"));
+        assert!(
+            wall(Duration::from_secs(1_750_000_000))
+                .said
+                .contains("2025")
+        );
     }
 
     #[test]
     fn a_clock_nobody_keeps_right_is_a_warning() {
         assert_eq!(synchronised(Ok(0)).verdict, Verdict::Fine);
-        assert_eq!(synchronised(Ok(libc::STA_UNSYNC | 1)).verdict, Verdict::Warn);
+        assert_eq!(
+            synchronised(Ok(libc::STA_UNSYNC | 1)).verdict,
+            Verdict::Warn
+        );
         let refused = io::Error::from_raw_os_error(libc::EPERM);
         assert_eq!(synchronised(Err(refused)).verdict, Verdict::Note);
     }

@@ -10,7 +10,10 @@ const OLDEST: (u32, u32) = (5, 10);
 
 pub(super) fn findings() -> Vec<Finding> {
     let release = read_line("/proc/sys/kernel/osrelease");
-    vec![version(&release.unwrap_or_default()), landlock(landlock_abi())]
+    vec![
+        version(&release.unwrap_or_default()),
+        landlock(landlock_abi()),
+    ]
 }
 
 fn version(release: &str) -> Finding {
@@ -39,7 +42,8 @@ fn landlock_abi() -> io::Result<i64> {
     const VERSION: u32 = 1;
     let nothing = std::ptr::null::<libc::c_void>();
     // SAFETY: landlock_create_ruleset(2) asked for its version takes no memory and makes no descriptor.
-    let abi = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, nothing, 0_usize, VERSION) };
+    let abi =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, nothing, 0_usize, VERSION) };
     match abi {
         ..0 => Err(io::Error::last_os_error()),
         abi => Ok(abi),
@@ -55,7 +59,9 @@ fn landlock(abi: io::Result<i64>) -> Finding {
     };
     let why = match error.raw_os_error() {
         Some(libc::ENOSYS) => "not built into this kernel".to_owned(),
-        Some(libc::EOPNOTSUPP) => "switched off; `lsm=landlock,…` at boot switches it on".to_owned(),
+        Some(libc::EOPNOTSUPP) => {
+            "switched off; `lsm=landlock,…` at boot switches it on".to_owned()
+        }
         _ => error.to_string(),
     };
     Finding::note(WHAT, format!("{why} (the node does without)"))

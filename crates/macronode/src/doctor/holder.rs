@@ -93,12 +93,11 @@ mod tests {
 
     use super::*;
 
-    const HEAD: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
+    const HEAD: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when";
+    const TAIL: &str = "00000000:00000000 00:00000000 00000000     0        0 4711 1 0 100 0";
 
     fn row(local: &str, state: &str) -> String {
-        format!(
-            "{HEAD}   0: {local} 00000000:0000 {state} 00000000:00000000 00:00000000 00000000     0        0 4711 1 0000000000000000 100 0 0 10 0\n"
-        )
+        format!("{HEAD}\n   0: {local} 00000000:0000 {state} {TAIL}\n")
     }
 
     fn at(text: &str) -> SocketAddr {
@@ -138,7 +137,8 @@ mod tests {
     // req: ND-01
     #[test]
     fn the_process_that_listens_is_found() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        // An address of this test alone, so that no other test takes the port over.
+        let listener = TcpListener::bind("127.0.77.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         assert_eq!(holder(address).map(|it| it.pid), Some(std::process::id()));
         drop(listener);

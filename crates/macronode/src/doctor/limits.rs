@@ -9,7 +9,7 @@ use std::path::Path;
 use kernel::limits::BACKLOG;
 
 use super::finding::Finding;
-use super::read_line;
+use super::{directory_of, read_line};
 use crate::config::NodeText;
 
 /// Descriptors beside connections: listeners, epoll, logs, files, connections to others.
@@ -33,7 +33,7 @@ pub(super) fn findings(text: &NodeText, config: Option<&Path>) -> Vec<Finding> {
     if let Some(config) = config {
         let instances = number("/proc/sys/fs/inotify/max_user_instances");
         let watches = number("/proc/sys/fs/inotify/max_user_watches");
-        findings.push(file_watch(watch(&directory(config)), instances, watches));
+        findings.push(file_watch(watch(directory_of(config)), instances, watches));
     }
     findings
 }
@@ -69,7 +69,10 @@ fn file_limits() -> io::Result<FileLimits> {
 fn open_files(FileLimits { soft, hard }: FileLimits, needed: u64) -> Finding {
     const WHAT: &str = "open files";
     if soft >= needed {
-        return Finding::fine(WHAT, format!("{} may be open, {needed} needed", shown(soft)));
+        return Finding::fine(
+            WHAT,
+            format!("{} may be open, {needed} needed", shown(soft)),
+        );
     }
     let said = format!(
         "{soft} may be open (hard limit {}), the config's connections need {needed}",
@@ -103,16 +106,10 @@ fn backlog(somaxconn: Option<u64>) -> Finding {
         Some(allowed) => Finding::warn(
             WHAT,
             format!("{allowed} allowed, {BACKLOG} wanted: bursts of new connections are cut"),
-            format!("`sysctl -w net.core.somaxconn={BACKLOG}`, and the same line in /etc/sysctl.d/ to keep it"),
+            format!(
+                "`sysctl -w net.core.somaxconn={BACKLOG}`, and the same line in /etc/sysctl.d/ to keep it"
+            ),
         ),
-    }
-}
-
-/// What the config watch looks at: the directory, since files are replaced rather than written.
-fn directory(file: &Path) -> std::path::PathBuf {
-    match file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => ".".into(),
     }
 }
 
@@ -133,18 +130,16 @@ fn watch(directory: &Path) -> io::Result<()> {
     }
 }
 
-fn file_watch(
-    tried: io::Result<()>,
-    instances: Option<u64>,
-    watches: Option<u64>,
-) -> Finding {
+fn file_watch(tried: io::Result<()>, instances: Option<u64>, watches: Option<u64>) -> Finding {
     const WHAT: &str = "config watch";
     const REMEDY: &str = "`sysctl -w fs.inotify.max_user_instances=128 fs.inotify.max_user_watches=8192`; \
                           until then reload with `macronode reload` or SIGHUP";
     if let Err(error) = tried {
         let remedy = match error.raw_os_error() {
             Some(libc::EMFILE | libc::ENOSPC) => REMEDY,
-            _ => "let the node's user read the config's directory; until then reload with `macronode reload` or SIGHUP",
+            _ => {
+                "let the node's user read the config's directory; until then reload with `macronode reload` or SIGHUP"
+            }
         };
         let said = format!("the config's directory cannot be watched: {error}");
         return Finding::warn(WHAT, said, remedy);
@@ -226,7 +221,11 @@ mod tests {
     #[test]
     fn a_watch_that_fails_is_a_warning_with_the_remedy_for_its_cause() {
         let failed = |errno| {
-            file_watch(Err(io::Error::from_raw_os_error(errno)), Some(128), Some(8192))
+            file_watch(
+                Err(io::Error::from_raw_os_error(errno)),
+                Some(128),
+                Some(8192),
+            )
         };
         let used_up = failed(libc::EMFILE);
         assert_eq!(used_up.verdict, Verdict::Warn);

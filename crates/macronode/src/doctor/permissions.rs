@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use strict_config::{Loaded, Origin, reference};
 
+use super::directory_of;
 use super::finding::Finding;
 use crate::config::NodeText;
 
@@ -25,7 +26,9 @@ pub(super) fn findings(config: Option<&Path>, loaded: Option<&Loaded<NodeText>>)
         let directories = directories(config);
         findings.extend(directories.iter().map(|path| match mode(path) {
             Ok(mode) => directory(path, mode),
-            Err(error) => Finding::note("config directory", format!("cannot be looked at: {error}")),
+            Err(error) => {
+                Finding::note("config directory", format!("cannot be looked at: {error}"))
+            }
         }));
     }
     // SAFETY: geteuid(2) takes nothing and cannot fail.
@@ -39,15 +42,11 @@ fn mode(path: &Path) -> io::Result<u32> {
 
 /// The directory the config is named in, and the one it lies in when the name is a link.
 fn directories(config: &Path) -> Vec<PathBuf> {
-    let parent = |path: &Path| match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    let named = parent(config);
-    let real = std::fs::canonicalize(config).map(|config| parent(&config));
-    match (real, std::fs::canonicalize(&named)) {
-        (Ok(real), Ok(same)) if real != same => vec![named, real],
-        _ => vec![named],
+    let named = directory_of(config);
+    let real = std::fs::canonicalize(config).map(|config| directory_of(&config).to_owned());
+    match (real, std::fs::canonicalize(named)) {
+        (Ok(real), Ok(same)) if real != same => vec![named.to_owned(), real],
+        _ => vec![named.to_owned()],
     }
 }
 
@@ -60,7 +59,10 @@ fn secrets_in_file(loaded: &Loaded<NodeText>) -> Vec<String> {
         .collect();
     let empty = |key: &str| {
         let pointer = format!("/{}", key.replace('.', "/"));
-        loaded.document().pointer(&pointer).is_some_and(|value| value == "")
+        loaded
+            .document()
+            .pointer(&pointer)
+            .is_some_and(|value| value == "")
     };
     let written = loaded.origins().iter();
     written
@@ -107,8 +109,13 @@ fn file(path: &Path, mode: u32, secrets: Option<&[String]>) -> Finding {
         Some([]) => Finding::fine(WHAT, format!("mode {bits}, no secrets in it")),
         Some(keys) => Finding::warn(
             WHAT,
-            format!("mode {bits}: anyone on this machine can read {}", keys.join(", ")),
-            format!("`chmod 600 {path}`, or set the secret in the environment; then replace it, it may be known"),
+            format!(
+                "mode {bits}: anyone on this machine can read {}",
+                keys.join(", ")
+            ),
+            format!(
+                "`chmod 600 {path}`, or set the secret in the environment; then replace it, it may be known"
+            ),
         ),
         None => Finding::note(
             WHAT,
@@ -125,8 +132,16 @@ fn directory(path: &Path, mode: u32) -> Finding {
     }
     let remedy = format!("`chmod o-w {path}`, or move the config to a directory of its own");
     match mode & STICKY {
-        0 => Finding::fault(WHAT, format!("{path}, mode {bits}: anyone can replace the config"), remedy),
-        _ => Finding::warn(WHAT, format!("{path}, mode {bits}: anyone can put files beside the config"), remedy),
+        0 => Finding::fault(
+            WHAT,
+            format!("{path}, mode {bits}: anyone can replace the config"),
+            remedy,
+        ),
+        _ => Finding::warn(
+            WHAT,
+            format!("{path}, mode {bits}: anyone can put files beside the config"),
+            remedy,
+        ),
     }
 }
 
@@ -136,7 +151,8 @@ fn user(id: u32) -> Finding {
         0 => Finding::warn(
             WHAT,
             "root: whoever takes over the node has the machine",
-            "run it as a user of its own (systemd: DynamicUser=yes); for ports below 1024: AmbientCapabilities=CAP_NET_BIND_SERVICE",
+            "run it as a user of its own (systemd: DynamicUser=yes); ports below 1024 need only \
+             AmbientCapabilities=CAP_NET_BIND_SERVICE",
         ),
         id => Finding::fine(WHAT, format!("id {id}, not root")),
     }

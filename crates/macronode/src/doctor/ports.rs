@@ -81,8 +81,13 @@ fn judge(
         // A machine whose node runs is not sick; only a second node would not start.
         Taken::By(holder) if holder.name == "macronode" => Finding::warn(
             key,
-            format!("{address} is taken by a running macronode, pid {}", holder.pid),
-            format!("to start another, `macronode drain` that one first, or choose another port: --set {key}=IP:PORT"),
+            format!(
+                "{address} is taken by a running macronode, pid {}",
+                holder.pid
+            ),
+            format!(
+                "to start another, `macronode drain` that one first, or choose another port: --set {key}=IP:PORT"
+            ),
         ),
         Taken::By(Holder { pid, name }) => {
             let said = format!("{address} is taken by {name}, pid {pid}");
@@ -156,7 +161,8 @@ mod tests {
 
     #[test]
     fn one_address_for_two_doors_is_a_fault() {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        // An address of this test alone, so that no other test takes the port in between.
+        let free = TcpListener::bind("127.0.77.2:0").unwrap();
         let address = free.local_addr().unwrap();
         drop(free);
         let found = findings(&text(address, address));
