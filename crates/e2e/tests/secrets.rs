@@ -36,7 +36,7 @@ impl Overheard {
 
 fn written(directory: &TempDir, name: &str, text: &str) -> PathBuf {
     let path = directory.path().join(name);
-    std::fs::write(&path, text).unwrap();
+    std::fs::write(&path, text).expect("a writable directory");
     path
 }
 
