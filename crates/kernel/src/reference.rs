@@ -4,6 +4,7 @@ use crate::lock::{self, LockSpec};
 use crate::metrics::MetricSpec;
 use crate::queue::QueueSpec;
 use crate::tasks::TaskKind;
+use crate::telemetry::trace_specs;
 use crate::{
     blocking, bus, config, pool, queue, readiness, serve, shutdown, supervisor, tasks, telemetry,
 };
@@ -30,6 +31,7 @@ pub static KERNEL: Tables = Tables {
         &shutdown::STAGE,
         &shutdown::REQUESTS,
         &telemetry::LINES,
+        &trace_specs::SPANS,
     ],
     tasks: &[&supervisor::CHILD, &serve::CONNECTION_TASK, &pool::WORKER],
     locks: &lock::ALL,
@@ -59,5 +61,9 @@ pub static KERNEL: Tables = Tables {
         &config::GENERATION,
         &blocking::IN_USE,
         &blocking::REFUSED,
+        &telemetry::WRITE_ERRORS,
+        &trace_specs::EXPORTED,
+        &trace_specs::LOST,
+        &trace_specs::FAILURES,
     ],
 };

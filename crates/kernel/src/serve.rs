@@ -17,6 +17,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
+use tracing::Instrument as _;
 
 pub use problem::{Rejections, problem};
 pub use timed::{IO_TIMEOUTS, Patience};
@@ -183,6 +184,7 @@ struct Guest<H> {
     rejections: Rejections,
     shutdown: Shutdown,
     end: Stage,
+    door: &'static str,
 }
 
 impl<H: Handler> Hall<H> {
@@ -195,6 +197,7 @@ impl<H: Handler> Hall<H> {
             rejections: Rejections::new(registry),
             shutdown: context.kernel.shutdown.clone(),
             end: context.spec.phase.stage(),
+            door: door.name,
         };
         Self {
             slots: Slots::new(limits.connections),
@@ -309,10 +312,22 @@ impl<H: Handler> Guest<H> {
         }
     }
 
+    /// What a collector is told of a request; nothing is recorded in a build that cannot send it.
+    fn span(&self, request: &Request<Incoming>) -> tracing::Span {
+        if cfg!(feature = "otlp") {
+            let path = request.uri().path();
+            tracing::info_span!("request", door = self.door, method = %request.method(), path)
+        } else {
+            tracing::Span::none()
+        }
+    }
+
     /// A panic in the handler is one bad answer, not a lost connection.
     async fn answer(&self, request: Request<Incoming>) -> Answer {
+        let span = self.span(&request);
         let handled = AssertUnwindSafe(self.handler.handle(request))
             .catch_unwind()
+            .instrument(span)
             .await;
         let mut answer = handled.unwrap_or_else(|payload| {
             let reason = crate::tasks::panic_message(&*payload);

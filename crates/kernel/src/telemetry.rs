@@ -20,6 +20,7 @@ mod writer;
 
 #[cfg(feature = "otlp")]
 pub mod otlp;
+pub mod trace_specs;
 
 pub use level::{LevelError, check_level};
 pub use writer::WRITE_ERRORS;

@@ -9,14 +9,15 @@ use kernel::Kernel;
 use kernel::config::{ReloadRequests, Reloader, reload_requests};
 use kernel::drain::Outcome;
 use kernel::metrics::Registry;
-use kernel::shutdown::ShutdownRequests;
+use kernel::shutdown::{ShutdownRequests, StagePublisher};
 use kernel::signals::{Asked, Signals};
 use kernel::supervisor::Supervisor;
 use kernel::tasks;
 use kernel::telemetry::{self, Telemetry};
+use kernel::tree::Child;
 use strict_config::Loaded;
 
-use crate::cli::RunArgs;
+use crate::cli::{ConfigArgs, RunArgs};
 use crate::config::{NodeText, RuntimeKind, Settings, load_config, source};
 use crate::doors::Doors;
 use crate::exit::Exit;
@@ -39,9 +40,28 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         Ok(runtime) => runtime,
         Err(error) => return cannot_start(format_args!("cannot start the runtime: {error}")),
     };
-    let lived = catch_unwind(AssertUnwindSafe(|| runtime.block_on(live(&args, loaded))));
+    let (kernel, publisher) = Kernel::new();
+    let (extra, exporters) = traces(&loaded.text, &kernel);
+    let log = loaded.text.log.settings(std::io::stderr().is_terminal());
+    let telemetry = match telemetry::init(&log, &kernel, extra) {
+        Ok(telemetry) => Arc::new(telemetry),
+        Err(error) => return cannot_start(format_args!("cannot start the log: {error}")),
+    };
+    let node = live(
+        &args,
+        loaded,
+        kernel,
+        publisher,
+        exporters,
+        new_level(&telemetry),
+    );
+    let lived = catch_unwind(AssertUnwindSafe(|| runtime.block_on(node)));
     // Whatever still blocks a thread has had its time.
     runtime.shutdown_timeout(Duration::from_millis(100));
+    // After everything else, so that even a panic of the supervisor is told.
+    if let Some(telemetry) = Arc::into_inner(telemetry) {
+        telemetry.close(LAST_WORDS);
+    }
     lived.unwrap_or(Exit::Internal)
 }
 
@@ -64,30 +84,30 @@ fn runtime(text: &NodeText) -> std::io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-async fn live(args: &crate::cli::ConfigArgs, loaded: Loaded<NodeText>) -> Exit {
+async fn live(
+    args: &ConfigArgs,
+    loaded: Loaded<NodeText>,
+    kernel: Kernel,
+    publisher: StagePublisher,
+    exporters: Vec<Child>,
+    applied: Arc<dyn Fn(&Settings) + Send + Sync>,
+) -> Exit {
     // Before anything else: from here on a signal is a request, not an end.
     let signals = match Signals::listen() {
         Ok(signals) => signals,
         Err(error) => return cannot_start(format_args!("cannot listen to signals: {error}")),
     };
     let text = loaded.text.clone();
-    let (kernel, publisher) = Kernel::new();
-    let (extra, exporters) = traces(&text, &kernel);
-    let log = text.log.settings(std::io::stderr().is_terminal());
-    let telemetry = match telemetry::init(&log, &kernel, extra) {
-        Ok(telemetry) => Arc::new(telemetry),
-        Err(error) => return cannot_start(format_args!("cannot start the log: {error}")),
-    };
     let doors = match Doors::open(&text) {
         Ok(doors) => doors,
-        Err(error) => return end(telemetry, cannot_start(format_args!("{error}"))),
+        Err(error) => return cannot_start(format_args!("{error}")),
     };
     let (reloader, live) = Reloader::new(
         &kernel,
         (source(args), args.sets.clone()),
         loaded,
         |text| text.into(),
-        new_level(&telemetry),
+        applied,
     );
     let (reload, updates) = reload_requests(&kernel);
     let (requests, registry) = (kernel.requests.clone(), kernel.registry.clone());
@@ -111,12 +131,10 @@ async fn live(args: &crate::cli::ConfigArgs, loaded: Loaded<NodeText>) -> Exit {
     };
     tell_tasks(&registry);
     tracing::info!(?outcome, "macronode has stopped");
-    let exit = if outcome == Outcome::CutShort {
-        Exit::CutShort
-    } else {
-        Exit::Ok
-    };
-    end(telemetry, exit)
+    match outcome {
+        Outcome::CutShort => Exit::CutShort,
+        Outcome::Drained | Outcome::DeadlinePassed => Exit::Ok,
+    }
 }
 
 /// The books of all tasks, for who asks afterwards whether anything was cut off or left behind.
@@ -161,7 +179,7 @@ fn new_level(telemetry: &Arc<Telemetry>) -> Arc<dyn Fn(&Settings) + Send + Sync>
 }
 
 #[cfg(feature = "otlp")]
-fn traces(text: &NodeText, kernel: &Kernel) -> (Vec<telemetry::Extra>, Vec<kernel::tree::Child>) {
+fn traces(text: &NodeText, kernel: &Kernel) -> (Vec<telemetry::Extra>, Vec<Child>) {
     use kernel::telemetry::otlp::{Endpoint, TraceSettings, traces};
     let Some(wanted) = &text.traces else {
         return Default::default();
@@ -177,14 +195,6 @@ fn traces(text: &NodeText, kernel: &Kernel) -> (Vec<telemetry::Extra>, Vec<kerne
 }
 
 #[cfg(not(feature = "otlp"))]
-fn traces(_text: &NodeText, _kernel: &Kernel) -> (Vec<telemetry::Extra>, Vec<kernel::tree::Child>) {
+fn traces(_text: &NodeText, _kernel: &Kernel) -> (Vec<telemetry::Extra>, Vec<Child>) {
     Default::default()
-}
-
-/// Lets the log say its last words.
-fn end(telemetry: Arc<Telemetry>, exit: Exit) -> Exit {
-    if let Some(telemetry) = Arc::into_inner(telemetry) {
-        telemetry.close(LAST_WORDS);
-    }
-    exit
 }

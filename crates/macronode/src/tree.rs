@@ -36,10 +36,11 @@ pub(crate) static CONFIG: ChildSpec = ChildSpec {
 };
 
 /// Every child this node may have, for the reference page.
-pub(crate) static SPECS: [&ChildSpec; 7] = [
+pub(crate) static SPECS: [&ChildSpec; 8] = [
     &ADMIN,
     &CONFIG,
     &reporter::REPORTER,
+    &kernel::telemetry::trace_specs::CHILD,
     &demo::WORKERS,
     &demo::DOOR,
     &demo::LOAD,

@@ -11,9 +11,8 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
 
 use super::Extra;
-use crate::queue::{OnFull, QueueSpec};
 use crate::tree::Child;
-use crate::{Kernel, limits, queue};
+use crate::{Kernel, queue};
 
 mod attributes;
 mod encode;
@@ -21,17 +20,9 @@ mod export;
 mod layer;
 mod traceparent;
 
-pub use export::{CHILD, EXPORTED, FAILURES, LOST};
+pub use super::trace_specs::{CHILD, EXPORTED, FAILURES, LOST, SPANS};
 pub use layer::current;
 pub use traceparent::{SpanId, TraceId, Traceparent};
-
-/// Finished spans between who worked and the child that sends.
-pub static SPANS: QueueSpec = QueueSpec {
-    name: "traces",
-    capacity: limits::TELEMETRY_QUEUE,
-    on_full: OnFull::DropOldest,
-    doc: "finished spans: any thread puts in, the trace exporter takes out",
-};
 
 /// What an operator chose for traces.
 #[derive(Clone, Debug)]

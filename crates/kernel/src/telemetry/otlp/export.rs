@@ -13,12 +13,11 @@ use tokio::net::TcpStream;
 use tracing::{info, warn};
 
 use super::layer::Span;
-use super::{Endpoint, TraceSettings, encode};
+use super::{CHILD, EXPORTED, Endpoint, FAILURES, LOST, TraceSettings, encode};
 use crate::deadline::Deadline;
-use crate::drain::Phase;
-use crate::metrics::{Counter, Kind, MetricSpec, Registry};
+use crate::metrics::{Counter, Registry};
 use crate::queue::Receiver;
-use crate::tree::{Child, ChildSpec, Context, Failure, Restart};
+use crate::tree::{Child, Context, Failure};
 use crate::{clock, limits};
 
 /// Spans sent at once.
@@ -35,38 +34,6 @@ const FLUSH: Duration = Duration::from_millis(400);
 const _: () = {
     assert!(BATCH <= limits::TELEMETRY_QUEUE);
     assert!(FLUSH.as_millis() < limits::SUPPORT_DEADLINE.as_millis());
-};
-
-/// The trace exporter.
-pub static CHILD: ChildSpec = ChildSpec {
-    name: "traces",
-    doc: "sends finished spans to a collector over OTLP/HTTP",
-    depends_on: &[],
-    phase: Phase::Support,
-    restart: Restart::OnFailure,
-    essential: false,
-};
-
-/// Spans a collector took.
-pub static EXPORTED: MetricSpec = MetricSpec {
-    name: "otlp_spans_exported_total",
-    kind: Kind::Counter,
-    labels: &[],
-    help: "Spans the collector accepted",
-};
-/// Spans no collector took.
-pub static LOST: MetricSpec = MetricSpec {
-    name: "otlp_spans_lost_total",
-    kind: Kind::Counter,
-    labels: &[],
-    help: "Spans taken from the queue that the collector did not accept",
-};
-/// Batches that failed.
-pub static FAILURES: MetricSpec = MetricSpec {
-    name: "otlp_export_failures_total",
-    kind: Kind::Counter,
-    labels: &[],
-    help: "Batches of spans the collector did not accept",
 };
 
 pub(super) fn child(settings: TraceSettings, spans: Receiver<Span>) -> Child {
