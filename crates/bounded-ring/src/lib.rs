@@ -23,7 +23,8 @@ mod slots;
 mod sync;
 mod waiters;
 
-#[cfg(all(test, loom))]
+#[cfg(test)]
+#[cfg(loom)]
 mod models;
 #[cfg(all(test, not(loom)))]
 mod testing;
