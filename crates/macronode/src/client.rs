@@ -26,22 +26,42 @@ pub(crate) struct Said {
     pub(crate) body: Value,
 }
 
-/// Asks the node at `admin`. Errors are sentences for people.
+/// Why a node did not do what was asked; a sentence for people.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// Nobody listens there.
+    Gone(String),
+    /// No answer came, or none that can be understood.
+    Unreachable(String),
+    /// It answered no.
+    Refused(String),
+}
+
+/// Asks the node at `admin`.
 pub(crate) async fn ask(
     admin: SocketAddr,
     token: Option<&str>,
     method: Method,
     path: &str,
-) -> Result<Said, String> {
+) -> Result<Said, Trouble> {
+    let late = |_| {
+        let seconds = PATIENCE.as_secs();
+        Trouble::Unreachable(format!(
+            "the node at {admin} did not answer within {seconds} s"
+        ))
+    };
     let exchange = tokio::time::timeout(PATIENCE, exchange(admin, token, method, path)).await;
-    exchange
-        .map_err(|_| {
-            format!(
-                "the node at {admin} did not answer within {} s",
-                PATIENCE.as_secs()
-            )
-        })?
-        .map_err(|error| format!("no node answers at {admin}: {error}"))
+    exchange.map_err(late)?.map_err(|error| {
+        let refused = error
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused);
+        let why = format!("no node answers at {admin}: {error}");
+        if refused {
+            Trouble::Gone(why)
+        } else {
+            Trouble::Unreachable(why)
+        }
+    })
 }
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -76,13 +96,13 @@ async fn exchange(
             body: serde_json::from_slice(&body).unwrap_or_else(|_| text()),
         })
     };
-    tokio::pin!(connection);
+    tokio::pin!(answer);
     tokio::select! {
-        said = answer => said,
-        // The connection drives the exchange; it ends first only when it fails.
-        ended = &mut connection => match ended {
-            Ok(()) => Err("it closed the connection".into()),
-            Err(error) => Err(error.into()),
-        },
+        said = &mut answer => said,
+        // The connection drives the exchange; a node that drains closes it as soon as it has answered.
+        ended = connection => {
+            ended?;
+            answer.await
+        }
     }
 }

@@ -14,6 +14,7 @@ mod demo;
 mod doctor;
 mod doors;
 mod exit;
+mod files;
 mod inspect;
 mod operate;
 mod reference;

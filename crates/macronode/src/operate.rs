@@ -7,7 +7,7 @@ use kernel::clock;
 use serde_json::Value;
 
 use crate::cli::{NodeArgs, StatusArgs};
-use crate::client::ask;
+use crate::client::{Said, Trouble, ask};
 use crate::exit::Exit;
 use crate::table::table;
 
@@ -31,24 +31,29 @@ pub(crate) fn drain(args: &NodeArgs) -> Exit {
         println!("draining");
         let give_up = clock::now() + Duration::from_secs(args.within);
         let mut stage = String::new();
+        let runs = |pid: &Value| pid_of(pid).is_some_and(is_macronode);
         while clock::now() < give_up {
-            match node.status().await {
-                Err(_) => {
-                    println!("stopped");
-                    return Ok(Exit::Ok);
-                }
-                Ok(status) if status["stage"] != stage.as_str() => {
-                    stage = status["stage"].as_str().unwrap_or_default().to_owned();
-                    println!("stage {stage}");
-                }
-                Ok(_) => {}
+            let now = node.status().await;
+            let gone = match &now {
+                Err(Trouble::Gone(_)) => true,
+                // Who holds the socket for it (systemd) keeps it open: then only its process tells.
+                Err(_) => !runs(&status["pid"]),
+                Ok(now) => now["pid"] != status["pid"],
+            };
+            if gone {
+                println!("stopped");
+                return Ok(Exit::Ok);
+            }
+            if let Some(now) = now.ok().filter(|now| now["stage"] != stage.as_str()) {
+                stage = now["stage"].as_str().unwrap_or_default().to_owned();
+                println!("stage {stage}");
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        Err(format!(
+        Err(Trouble::Unreachable(format!(
             "the node still runs after {} s; ask once more to abort it",
             args.within
-        ))
+        )))
     })
 }
 
@@ -67,7 +72,8 @@ pub(crate) fn reload(args: &NodeArgs) -> Exit {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        Err(format!("the node did not reload within {} s", args.within))
+        let why = format!("the node did not reload within {} s", args.within);
+        Err(Trouble::Unreachable(why))
     })
 }
 
@@ -87,7 +93,7 @@ struct Node {
 }
 
 impl Node {
-    async fn status(&self) -> Result<Value, String> {
+    async fn status(&self) -> Result<Value, Trouble> {
         let said = ask(
             self.args.admin,
             self.args.token.as_deref(),
@@ -97,44 +103,42 @@ impl Node {
         .await?;
         match said.status {
             200 => Ok(said.body),
-            status => Err(format!(
-                "the node answered {status}: {}",
-                detail(&said.body)
-            )),
+            _ => Err(refusal(&said)),
         }
     }
 
     /// By token where there is one, else by a signal to the process that answers.
-    async fn request(&self, path: &str, signal: i32, status: &Value) -> Result<(), String> {
+    async fn request(&self, path: &str, signal: i32, status: &Value) -> Result<(), Trouble> {
         if let Some(token) = &self.args.token {
             let said = ask(self.args.admin, Some(token), Method::POST, path).await?;
             return match said.status {
                 202 => Ok(()),
-                status => Err(format!(
-                    "the node answered {status}: {}",
-                    detail(&said.body)
-                )),
+                _ => Err(refusal(&said)),
             };
         }
-        let pid = status["pid"]
-            .as_i64()
-            .and_then(|pid| i32::try_from(pid).ok())
-            .filter(|pid| *pid > 1);
-        let pid = pid.ok_or("the node did not say its process id")?;
+        let unreachable = |why: String| Err(Trouble::Unreachable(why));
+        let Some(pid) = pid_of(&status["pid"]) else {
+            return unreachable("the node did not say its process id".to_owned());
+        };
         if !is_macronode(pid) {
-            return Err(format!(
+            return unreachable(format!(
                 "process {pid} is not a macronode of this machine; use --token"
             ));
         }
         // SAFETY: kill(2) takes any pid and signal and touches no memory of ours.
         match unsafe { libc::kill(pid, signal) } {
             0 => Ok(()),
-            _ => Err(format!(
+            _ => unreachable(format!(
                 "cannot signal process {pid}: {}; use --token",
                 std::io::Error::last_os_error()
             )),
         }
     }
+}
+
+fn pid_of(value: &Value) -> Option<i32> {
+    let pid = value.as_i64().and_then(|pid| i32::try_from(pid).ok());
+    pid.filter(|pid| *pid > 1)
 }
 
 /// Guards against signalling a stranger: the node may run in another namespace, where its pid means someone else.
@@ -143,14 +147,16 @@ fn is_macronode(pid: i32) -> bool {
     name.trim_end() == "macronode"
 }
 
-fn detail(body: &Value) -> &str {
-    body["detail"]
-        .as_str()
-        .or(body.as_str())
-        .unwrap_or("no reason given")
+fn refusal(said: &Said) -> Trouble {
+    let detail = said.body["detail"].as_str().or(said.body.as_str());
+    Trouble::Refused(format!(
+        "the node answered {}: {}",
+        said.status,
+        detail.unwrap_or("no reason given")
+    ))
 }
 
-fn with_node(args: &NodeArgs, act: impl AsyncFnOnce(&Node) -> Result<Exit, String>) -> Exit {
+fn with_node(args: &NodeArgs, act: impl AsyncFnOnce(&Node) -> Result<Exit, Trouble>) -> Exit {
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -162,9 +168,13 @@ fn with_node(args: &NodeArgs, act: impl AsyncFnOnce(&Node) -> Result<Exit, Strin
         }
     };
     let node = Node { args: args.clone() };
-    runtime.block_on(act(&node)).unwrap_or_else(|error| {
-        eprintln!("error: {error}");
-        Exit::Unreachable
+    runtime.block_on(act(&node)).unwrap_or_else(|trouble| {
+        let (exit, why) = match trouble {
+            Trouble::Gone(why) | Trouble::Unreachable(why) => (Exit::Unreachable, why),
+            Trouble::Refused(why) => (Exit::Refused, why),
+        };
+        eprintln!("error: {why}");
+        exit
     })
 }
 

@@ -21,6 +21,7 @@ use crate::cli::{ConfigArgs, RunArgs};
 use crate::config::{NodeText, RuntimeKind, Settings, load_config, source};
 use crate::doors::Doors;
 use crate::exit::Exit;
+use crate::files::FileLimits;
 use crate::tree::{self, Parts};
 
 /// How long the last log lines may take to be written.
@@ -97,6 +98,9 @@ async fn live(
         Ok(signals) => signals,
         Err(error) => return cannot_start(format_args!("cannot listen to signals: {error}")),
     };
+    if let Err(error) = FileLimits::read().and_then(FileLimits::raise) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
     let text = loaded.text.clone();
     let doors = match Doors::open(&text) {
         Ok(doors) => doors,

@@ -11,6 +11,7 @@ use kernel::limits::BACKLOG;
 use super::finding::Finding;
 use super::{directory_of, read_line};
 use crate::config::NodeText;
+use crate::files::FileLimits;
 
 /// Descriptors beside connections: listeners, epoll, logs, files, connections to others.
 const SPARE_FILES: u64 = 128;
@@ -24,7 +25,7 @@ pub(super) fn findings(text: &NodeText, config: Option<&Path>) -> Vec<Finding> {
     let needed = files_needed(text);
     let number = |path| read_line(path)?.parse().ok();
     let mut findings = vec![
-        match file_limits() {
+        match FileLimits::read() {
             Ok(limits) => open_files(limits, needed),
             Err(error) => Finding::note("open files", format!("cannot be read: {error}")),
         },
@@ -44,48 +45,16 @@ fn files_needed(text: &NodeText) -> u64 {
     (text.admin.max_connections + demo) as u64 + SPARE_FILES
 }
 
-/// RLIMIT_NOFILE.
-#[derive(Clone, Copy, Debug)]
-struct FileLimits {
-    soft: u64,
-    hard: u64,
-}
-
-fn file_limits() -> io::Result<FileLimits> {
-    let mut limits = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: getrlimit(2) writes one rlimit, to which the pointer is valid for the whole call.
-    match unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limits) } {
-        0 => Ok(FileLimits {
-            soft: limits.rlim_cur,
-            hard: limits.rlim_max,
-        }),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-fn open_files(FileLimits { soft, hard }: FileLimits, needed: u64) -> Finding {
+/// The node raises its soft limit at start, so the hard one decides.
+fn open_files(FileLimits { hard, .. }: FileLimits, needed: u64) -> Finding {
     const WHAT: &str = "open files";
-    if soft >= needed {
-        return Finding::fine(
-            WHAT,
-            format!("{} may be open, {needed} needed", shown(soft)),
-        );
+    let said = format!("{} may be open, {needed} needed", shown(hard));
+    if hard >= needed {
+        return Finding::fine(WHAT, said);
     }
-    let said = format!(
-        "{soft} may be open (hard limit {}), the config's connections need {needed}",
-        shown(hard)
+    let remedy = format!(
+        "LimitNOFILE={needed} in the systemd unit, `nofile` in /etc/security/limits.conf, or fewer max_connections"
     );
-    let remedy = match hard >= needed {
-        true => format!(
-            "`ulimit -n {needed}` in the shell, LimitNOFILE={needed} in the systemd unit, or fewer max_connections"
-        ),
-        false => format!(
-            "LimitNOFILE={needed} in the systemd unit, `nofile` in /etc/security/limits.conf, or fewer max_connections"
-        ),
-    };
     Finding::fault(WHAT, said, remedy)
 }
 
@@ -168,15 +137,11 @@ mod tests {
 
     // req: ND-01
     #[test]
-    fn fewer_files_than_connections_is_a_fault_with_the_remedy_that_can_work() {
-        assert_eq!(files(1000, 1000).verdict, Verdict::Fine);
-        let raisable = files(999, 1000);
-        assert_eq!(raisable.verdict, Verdict::Fault);
-        assert!(raisable.remedy.unwrap().contains("ulimit -n 1000"));
-        let fixed = files(999, 999);
-        assert_eq!(fixed.verdict, Verdict::Fault);
-        let remedy = fixed.remedy.unwrap();
-        assert!(remedy.contains("LimitNOFILE=1000") && !remedy.contains("ulimit"));
+    fn the_hard_limit_decides_because_the_soft_one_is_raised() {
+        assert_eq!(files(10, 1000).verdict, Verdict::Fine);
+        let low = files(999, 999);
+        assert_eq!(low.verdict, Verdict::Fault);
+        assert!(low.remedy.unwrap().contains("LimitNOFILE=1000"));
     }
 
     #[test]
@@ -197,7 +162,7 @@ mod tests {
 
     #[test]
     fn this_process_has_a_limit_on_files() {
-        let limits = file_limits().unwrap();
+        let limits = FileLimits::read().unwrap();
         assert!(0 < limits.soft && limits.soft <= limits.hard, "{limits:?}");
     }
 
