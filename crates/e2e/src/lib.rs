@@ -8,6 +8,7 @@ use testkit::process::{Process, Program};
 
 pub mod command;
 pub mod log;
+pub mod wait;
 
 /// How long a node may take to become ready, on a busy machine too.
 pub const START: Duration = Duration::from_secs(15);
