@@ -8,7 +8,11 @@ use testkit::process::{Process, Program};
 
 pub mod command;
 pub mod log;
+pub mod readiness;
+mod rounds;
 pub mod wait;
+
+pub use rounds::rounds;
 
 /// How long a node may take to become ready, on a busy machine too.
 pub const START: Duration = Duration::from_secs(15);

@@ -8,15 +8,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use e2e::{Node, log};
+use e2e::{Node, log, rounds};
 use testkit::http::{Connection, Failure, Response, request_bytes};
 use testkit::load::{Load, Outcome, Stream};
-use testkit::sim::{self, Rng};
+use testkit::sim::Rng;
 
 /// Drains in one run of this test; both runtimes together make two hundred.
 const DRAINS: u64 = 100;
-/// Nodes at a time, so that the whole stays short and the machine is never idle.
-const LANES: u64 = 4;
 /// Times a unit takes, in milliseconds: all of them well below the deadline.
 const TAKES_MS: [u32; 5] = [5, 20, 60, 150, 300];
 const RATE_PER_S: f64 = 200.0;
@@ -39,20 +37,11 @@ async fn a_drain_at_any_moment_answers_all_that_was_accepted_and_ends_in_time() 
         text.parse().expect("MACRONODE_DRAINS is a number")
     });
     let sum = Arc::new(Mutex::new(Sum::default()));
-    let lanes: Vec<_> = (0..LANES.min(drains))
-        .map(|lane| {
-            let (sum, runtime) = (sum.clone(), tokio::runtime::Handle::current());
-            let share = drains / LANES + u64::from(lane < drains % LANES);
-            tokio::task::spawn_blocking(move || {
-                sim::run(&format!("drain, lane {lane}"), share, |rng| {
-                    runtime.block_on(drain_once(rng, &sum));
-                });
-            })
-        })
-        .collect();
-    for lane in lanes {
-        lane.await.expect("every drain of the lane is clean");
-    }
+    let rounds_sum = sum.clone();
+    rounds("drain", drains, move |rng| {
+        drain_once(rng, rounds_sum.clone())
+    })
+    .await;
     let mut sum = sum.lock().unwrap();
     sum.took.sort_unstable();
     let (p50, p95, p99) = (sum.at(0.50), sum.at(0.95), sum.at(0.99));
@@ -78,7 +67,7 @@ impl Sum {
     }
 }
 
-async fn drain_once(rng: &mut Rng, sum: &Mutex<Sum>) {
+async fn drain_once(mut rng: Rng, sum: Arc<Mutex<Sum>>) {
     let node = Node::start(&[]).await;
     let load = steady(&node).start();
     let mut resting = Vec::new();
