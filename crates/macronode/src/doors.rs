@@ -96,7 +96,8 @@ impl Doors {
     }
 }
 
-/// Sockets handed over by systemd; those without a name are taken in the order admin, demo.
+/// Sockets handed over by systemd: those with the name of a door are that door's, others are taken in the order
+/// admin, demo. A socket without `FileDescriptorName=` has the name of its unit.
 struct Inherited {
     listeners: Vec<(Option<String>, TcpListener)>,
 }
@@ -109,7 +110,7 @@ impl Inherited {
         let named = |index: usize| {
             names
                 .get(index)
-                .filter(|name| !matches!(**name, "" | "unknown"))
+                .filter(|name| matches!(**name, "admin" | "demo"))
         };
         let listeners = (0..fds.len())
             .filter_map(|index| {
