@@ -96,7 +96,8 @@ fn admin(text: &NodeText, parts: &Parts) -> Child {
         ("config", Arc::new(move || json!(reloader.status()))),
         ("doors", Arc::new(move || json!(doors))),
     ];
-    let guarded = !text.admin.listen.ip().is_loopback();
+    // The socket may be inherited, and then the address of the config is not its own.
+    let guarded = !parts.doors.admin.address().ip().is_loopback();
     let admin = Admin::new(
         &parts.kernel,
         identity,
