@@ -1,14 +1,15 @@
 //! Says how the node is: one line on standard output when it is ready, systemd's protocol, changes in the log.
 
+use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::time::Duration;
 
 use kernel::bus::{Event, Notice};
 use kernel::drain::{Phase, Stage};
 use kernel::readiness::State;
 use kernel::tree::{Child, ChildSpec, Context, Failure, Restart};
 use sd_notify::NotifyState;
+use tokio::time::Interval;
 
 use crate::doors::Doors;
 
@@ -35,7 +36,7 @@ async fn report(context: Context, line: String) -> Result<(), Failure> {
     context.ready.ready();
     let mut events = context.kernel.bus.subscribe(REPORTER.name);
     let (mut before, mut announced) = (State::Unready, false);
-    let watchdog = watchdog_interval();
+    let mut watchdog = Watchdog::of_systemd();
     loop {
         let now = context.kernel.readiness.snapshot().state;
         if now != before {
@@ -52,14 +53,14 @@ async fn report(context: Context, line: String) -> Result<(), Failure> {
             notice = events.next() => if let Notice::Event(Event::ConfigUpdated { generation }) = notice {
                 tell_systemd(&[NotifyState::Status(&format!("serving under config {generation}"))]);
             },
-            () = tokio::time::sleep(watchdog.unwrap_or(Duration::MAX)), if watchdog.is_some() => {
-                tell_systemd(&[NotifyState::Watchdog]);
-            }
+            never = watchdog.appease() => match never {},
         }
     }
     tell_systemd(&[NotifyState::Stopping, NotifyState::Status("draining")]);
-    context.told_to_end().await;
-    Ok(())
+    tokio::select! {
+        () = context.told_to_end() => Ok(()),
+        never = watchdog.appease() => match never {},
+    }
 }
 
 /// For scripts and people: which doors are open, and where.
@@ -74,7 +75,27 @@ fn tell_systemd(states: &[NotifyState<'_>]) {
     }
 }
 
-/// Half of what systemd asks for, so that one late ping does no harm.
-fn watchdog_interval() -> Option<Duration> {
-    sd_notify::watchdog_enabled().map(|interval| interval / 2)
+/// Systemd's watchdog, which wants to hear from the node at fixed times, whatever else happens.
+struct Watchdog(Option<Interval>);
+
+impl Watchdog {
+    fn of_systemd() -> Self {
+        // Half of what systemd asks for, so that one late ping does no harm.
+        let half = sd_notify::watchdog_enabled().map(|interval| interval / 2);
+        Self(
+            half.filter(|half| !half.is_zero())
+                .map(tokio::time::interval),
+        )
+    }
+
+    /// Pings for as long as it is polled. Cancel-safe: the next call goes on where this one was.
+    async fn appease(&mut self) -> Infallible {
+        let Some(due) = &mut self.0 else {
+            return std::future::pending().await;
+        };
+        loop {
+            due.tick().await;
+            tell_systemd(&[NotifyState::Watchdog]);
+        }
+    }
 }
