@@ -30,6 +30,12 @@ pub(crate) const BUILD: &str = concat!("rustc ", env!("CARGO_PKG_RUST_VERSION"))
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if !matches!(
+        cli.command,
+        Command::Run(_) | Command::Drain(_) | Command::Reload(_)
+    ) {
+        end_with_the_reader();
+    }
     let exit = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Check(args) => inspect::check(args),
@@ -51,6 +57,12 @@ fn main() -> ExitCode {
         Command::Reference { directory } => reference::write(directory),
     };
     exit.into()
+}
+
+/// Who reads the output may have enough (`| head`): then the command ends, quietly. What acts on a node goes on.
+fn end_with_the_reader() {
+    // SAFETY: no thread runs yet; the default disposition calls no code of ours.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
 fn version(json: bool) -> Exit {

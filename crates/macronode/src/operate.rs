@@ -1,5 +1,6 @@
 //! `status`, `drain`, `reload`: what an operator asks of a running node.
 
+use std::io::Write;
 use std::time::Duration;
 
 use http::Method;
@@ -28,7 +29,7 @@ pub(crate) fn drain(args: &NodeArgs) -> Exit {
     with_node(args, async |node: &Node| {
         let status = node.status().await?;
         node.request("/drain", libc::SIGTERM, &status).await?;
-        println!("draining");
+        say(format_args!("draining"));
         let give_up = clock::now() + Duration::from_secs(args.within);
         let mut stage = String::new();
         let runs = |pid: &Value| pid_of(pid).is_some_and(is_macronode);
@@ -41,12 +42,12 @@ pub(crate) fn drain(args: &NodeArgs) -> Exit {
                 Ok(now) => now["pid"] != status["pid"],
             };
             if gone {
-                println!("stopped");
+                say(format_args!("stopped"));
                 return Ok(Exit::Ok);
             }
             if let Some(now) = now.ok().filter(|now| now["stage"] != stage.as_str()) {
                 stage = now["stage"].as_str().unwrap_or_default().to_owned();
-                println!("stage {stage}");
+                say(format_args!("stage {stage}"));
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -79,12 +80,18 @@ pub(crate) fn reload(args: &NodeArgs) -> Exit {
 
 fn reloaded(config: &Value) -> Exit {
     let result = config["last_result"].as_str().unwrap_or_default();
-    println!("{result}: config {} is in force", config["generation"]);
+    let generation = &config["generation"];
+    say(format_args!("{result}: config {generation} is in force"));
     if matches!(result, "applied" | "unchanged") {
         return Exit::Ok;
     }
     eprintln!("{}", config["last_error"].as_str().unwrap_or_default());
     Exit::Refused
+}
+
+/// Reports progress to whoever still reads; what was begun goes on without them.
+fn say(what: std::fmt::Arguments<'_>) {
+    let _nobody_reads = writeln!(std::io::stdout(), "{what}").is_err();
 }
 
 /// A running node, as an operator reaches it.
