@@ -1,0 +1,194 @@
+//! What an operator asks of a running node: status, drain; what is refused, and what when nobody answers.
+
+use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
+
+use e2e::Node;
+use e2e::command::{Ran, macronode, ran, ran_beside};
+use serde_json::Value;
+use testkit::http;
+
+const TOKEN: &str = "admin.token=open-sesame";
+
+fn said(args: &[&str], code: i32) -> Ran {
+    let said = ran(&mut macronode(args));
+    assert_eq!(said.code, Some(code), "{args:?}: {said:?}");
+    said
+}
+
+async fn asked(node: &Node, args: &[&str], code: i32) -> Ran {
+    let mut command = macronode(args);
+    command.args(["--admin", &node.admin.to_string()]);
+    let said = ran_beside(command).await;
+    assert_eq!(said.code, Some(code), "{args:?}: {said:?}");
+    said
+}
+
+async fn ended(node: &Node) -> Option<i32> {
+    let ended = node.process.wait_exit(Duration::from_secs(10)).await;
+    ended.expect("an end").code()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_has_enough_ends_a_look_quietly() {
+    let node = Node::start(&[]).await;
+    let admin = node.admin.to_string();
+    let looks: [&[&str]; 4] = [
+        &["config", "schema"],
+        &["completions", "bash"],
+        &["version"],
+        &["status", "--admin", &admin],
+    ];
+    for look in looks {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = macronode(look).stdout(writer).output().unwrap();
+        assert_eq!(
+            output.status.signal(),
+            Some(libc::SIGPIPE),
+            "{look:?}: {output:?}"
+        );
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{look:?}");
+    }
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = macronode(["drain", "--admin", &admin])
+        .stdout(writer)
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "what acts on a node goes on: {output:?}"
+    );
+    assert_eq!(
+        ended(&node).await,
+        Some(0),
+        "the node was asked all the same"
+    );
+}
+
+// req: KN-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_status_of_a_running_node_is_a_table_for_people_and_json_for_machines() {
+    let node = Node::start(&[]).await;
+    let table = asked(&node, &["status"], 0).await.stdout;
+    let pid = format!("pid {}", node.process.pid());
+    let doors = format!("listening: admin {}, demo {}", node.admin, node.demo);
+    for wanted in [
+        &pid,
+        &doors,
+        "config 1 (as started)",
+        "service",
+        "demo.workers",
+        "readiness",
+        "queue",
+        "work_again",
+    ] {
+        assert!(table.contains(wanted), "no {wanted} in {table}");
+    }
+    let status: Value =
+        serde_json::from_str(&asked(&node, &["status", "--json"], 0).await.stdout).unwrap();
+    assert_eq!(status["pid"], node.process.pid());
+    assert_eq!(status["doors"]["demo"], node.demo.to_string());
+    assert_eq!(status["config"]["generation"], 1);
+    let names = status["children"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|child| child["name"].as_str().unwrap());
+    for name in names {
+        assert!(
+            table.lines().any(|line| line.starts_with(name)),
+            "no {name} in {table}"
+        );
+    }
+}
+
+#[test]
+fn asking_a_node_that_is_not_there_says_where_was_asked() {
+    let nobody = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .to_string();
+    for verb in ["status", "drain", "reload"] {
+        let said = said(&[verb, "--admin", &nobody], 6);
+        assert_eq!(said.stdout, "");
+        assert!(
+            said.stderr
+                .contains(&format!("no node answers at {nobody}")),
+            "{said:?}"
+        );
+        assert!(said.took < Duration::from_secs(2), "{said:?}");
+    }
+}
+
+#[test]
+fn asking_what_never_answers_gives_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    let said = said(&["status", "--admin", &address], 6);
+    assert!(said.stderr.contains("did not answer within"), "{said:?}");
+    assert!(said.took < Duration::from_secs(10), "{said:?}");
+}
+
+// req: KN-08
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn drain_by_signal_or_token_waits_until_the_node_has_gone() {
+    for args in [&["drain"][..], &["drain", "--token", "open-sesame"]] {
+        let node = Node::start(&[TOKEN]).await;
+        let busy = tokio::spawn(http::get(node.demo, "/work?ms=500"));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let drained = asked(&node, args, 0).await;
+        assert!(drained.stdout.starts_with("draining\n"), "{drained:?}");
+        assert!(drained.stdout.ends_with("stopped\n"), "{drained:?}");
+        assert_eq!(
+            busy.await.unwrap().unwrap().status,
+            200,
+            "what ran was answered"
+        );
+        assert_eq!(ended(&node).await, Some(0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_token_is_refused_with_the_reason() {
+    let node = Node::start(&[TOKEN]).await;
+    for verb in ["drain", "reload"] {
+        let said = asked(&node, &[verb, "--token", "guess"], 8).await;
+        assert!(said.stderr.contains("the token is wrong"), "{said:?}");
+    }
+    let unset = Node::start(&[]).await;
+    let said = asked(&unset, &["drain", "--token", "guess"], 8).await;
+    assert!(
+        said.stderr
+            .contains("no admin.token is configured; send SIGTERM"),
+        "{said:?}"
+    );
+    for node in [&node, &unset] {
+        assert_eq!(
+            http::get(node.demo, "/work").await.unwrap().status,
+            200,
+            "it runs on"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_drain_that_takes_too_long_is_told() {
+    let node = Node::start(&["demo.deadline_ms=60000", "drain.deadline_ms=60000"]).await;
+    let straggler = tokio::spawn(http::get(node.demo, "/work?ms=30000"));
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let said = asked(&node, &["drain", "--within", "1"], 6).await;
+    assert!(
+        said.stderr
+            .contains("still runs after 1 s; ask once more to abort it"),
+        "{said:?}"
+    );
+    let said = asked(&node, &["drain"], 0).await;
+    assert!(said.stdout.ends_with("stopped\n"), "{said:?}");
+    assert_eq!(ended(&node).await, Some(5));
+    assert!(straggler.await.unwrap().is_err());
+}
