@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use bounded_ring::{Coalesce, DropOldest, PushError, Pushed, RejectNew};
 use serde::Serialize;
 use tokio::sync::watch;
+use tokio::task::coop::cooperative;
 
 use crate::lock::{self, Lock};
 use crate::metrics::{Counter, Kind, MetricSpec, Registry, Sampling};
@@ -333,10 +334,11 @@ pub struct Receiver<T> {
 impl<T> Receiver<T> {
     /// Takes the next item, waiting for one; `None` once the queue is closed and empty. Cancel-safe.
     pub async fn recv(&self) -> Option<T> {
+        // The rings know no runtime; without its budget a receiver that never runs dry would never yield.
         match &self.shared.ring {
-            Ring::RejectNew(ring) => ring.pop().await,
-            Ring::DropOldest(ring) => ring.pop().await,
-            Ring::Coalesce(ring) => ring.pop().await,
+            Ring::RejectNew(ring) => cooperative(ring.pop()).await,
+            Ring::DropOldest(ring) => cooperative(ring.pop()).await,
+            Ring::Coalesce(ring) => cooperative(ring.pop()).await,
         }
     }
 

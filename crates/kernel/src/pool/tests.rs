@@ -199,7 +199,10 @@ async fn an_abandoned_unit_is_dropped_and_its_place_is_free() {
 #[tokio::test(start_paused = true)]
 async fn a_drain_answers_what_was_accepted_and_refuses_what_comes_later() {
     let office = office(1, 2).await;
-    #[expect(clippy::needless_collect, reason = "all are handed in before the drain begins")]
+    #[expect(
+        clippy::needless_collect,
+        reason = "all are handed in before the drain begins"
+    )]
     let tickets: Vec<_> = (0..10)
         .map(|_| {
             office

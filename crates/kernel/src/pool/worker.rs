@@ -15,10 +15,12 @@ use crate::reject::Reject;
 pub(super) async fn live<W: Work>(inner: Arc<Inner<W>>, index: usize) {
     let mut running = FuturesUnordered::new();
     let mut more = true;
+    let killed = inner.killed(index);
+    tokio::pin!(killed);
     while more || !running.is_empty() {
         tokio::select! {
             biased;
-            () = inner.killed(index) => panic!("worker {index} was killed"),
+            () = &mut killed => panic!("worker {index} was killed"),
             Some(()) = running.next() => {}
             job = inner.next_job(), if more && running.len() < inner.size.units_per_worker => match job {
                 Some(job) => running.push(perform(inner.clone(), job)),

@@ -120,3 +120,25 @@ fn a_queue_that_is_gone_is_forgotten_by_status_and_gauge() {
     assert!(queues.status().is_empty());
     assert!(registry.render().contains("queue_depth{queue=\"work\"} 0"));
 }
+
+#[tokio::test]
+async fn a_receiver_that_never_runs_dry_lets_others_run() {
+    static DEEP: QueueSpec = QueueSpec {
+        name: "deep",
+        capacity: 4096,
+        on_full: OnFull::RejectNew,
+        doc: "test",
+    };
+    let (_registry, _queues, sender, receiver) = made(&DEEP);
+    let endless = async {
+        loop {
+            sender.try_send(1).unwrap();
+            receiver.recv().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = endless => unreachable!("it is endless"),
+        () = tokio::time::sleep(std::time::Duration::from_millis(1)) => {}
+    }
+}
