@@ -45,6 +45,15 @@ pub fn runtime() -> String {
 /// If no temporary directory can be had.
 #[must_use]
 pub fn run(sets: &[&str]) -> Program {
+    run_on(&runtime(), sets)
+}
+
+/// [`run`] on this runtime.
+///
+/// # Panics
+/// As [`run`].
+#[must_use]
+pub fn run_on(runtime: &str, sets: &[&str]) -> Program {
     let quiet = [
         "admin.listen=127.0.0.1:0",
         "demo.listen=127.0.0.1:0",
@@ -53,7 +62,7 @@ pub fn run(sets: &[&str]) -> Program {
         "log.format=json",
     ];
     let program = Program::new(binary()).expect("a temporary directory");
-    let program = program.args(["run", "--runtime", &runtime()]);
+    let program = program.args(["run", "--runtime", runtime]);
     quiet
         .iter()
         .chain(sets)

@@ -68,9 +68,14 @@ fn no_look_at_a_config_shows_a_secret() {
     let mut overheard = Overheard::default();
     for text in broken() {
         let path = written(&directory, "broken.toml", &text);
-        for verb in [&["check"][..], &["run"], &["config", "print"]] {
+        for (verb, code) in [
+            (&["check"][..], 3),
+            (&["run"], 3),
+            (&["config", "print"], 3),
+            (&["doctor"], 7),
+        ] {
             let said = ran(macronode(verb).arg("--config").arg(&path));
-            assert_eq!(said.code, Some(3), "{verb:?} of {text}: {said:?}");
+            assert_eq!(said.code, Some(code), "{verb:?} of {text}: {said:?}");
             overheard.hear(&format!("{verb:?} of {text:?}"), said.printed());
         }
     }
@@ -78,8 +83,9 @@ fn no_look_at_a_config_shows_a_secret() {
         written(&directory, "old.toml", &with_token(TOKEN)),
         written(&directory, "new.toml", &with_token(OTHER)),
     );
-    let looks: [&[&str]; 5] = [
+    let looks: [&[&str]; 6] = [
         &["check"],
+        &["doctor"],
         &["config", "print"],
         &["config", "print", "--comments"],
         &["check", "--set", "admin.max_connections=0"],
