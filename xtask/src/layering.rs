@@ -21,6 +21,16 @@ const LAYERS: &[Layer] = &[
         below: &[],
         below_in_tests: &[],
     },
+    Layer {
+        name: "fair-queue",
+        below: &[],
+        below_in_tests: &["testkit"],
+    },
+    Layer {
+        name: "rate-quota",
+        below: &[],
+        below_in_tests: &["testkit"],
+    },
     // It drives the node from outside: knowing the kernel would let a test share the node's own mistake.
     Layer {
         name: "testkit",
@@ -45,7 +55,14 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "bench",
-        below: &["kernel", "strict-config", "bounded-ring", "testkit"],
+        below: &[
+            "kernel",
+            "strict-config",
+            "bounded-ring",
+            "fair-queue",
+            "rate-quota",
+            "testkit",
+        ],
         below_in_tests: &[],
     },
     Layer {

@@ -1,0 +1,85 @@
+//! How fast the queue drains, measured only while somebody waits: an idle queue says nothing about
+//! what could be done.
+
+use std::time::Duration;
+
+/// A measurement shorter than this is mostly noise.
+const WINDOW: Duration = Duration::from_millis(50);
+/// How much of the old rate survives a window: half is gone after about ten.
+const KEPT: f64 = 0.93;
+
+/// Dispatches per second of saturation.
+#[derive(Debug, Default)]
+pub(crate) struct Drain {
+    per_second: Option<f64>,
+    /// The last dispatch, unless nobody has waited since.
+    last: Option<Duration>,
+    saturated: Duration,
+    count: u32,
+}
+
+impl Drain {
+    /// A waiting item was dispatched.
+    pub(crate) fn dispatched(&mut self, now: Duration) {
+        let last = self.last.replace(now);
+        // Nothing is learnt from the first of a row, nor from a clock that went back.
+        let Some(took) = last.and_then(|last| now.checked_sub(last)) else {
+            return;
+        };
+        self.saturated += took;
+        self.count += 1;
+        if self.saturated >= WINDOW {
+            self.blend(f64::from(self.count) / self.saturated.as_secs_f64());
+            (self.saturated, self.count) = (Duration::ZERO, 0);
+        }
+    }
+
+    /// Nobody waits any more.
+    pub(crate) fn idle(&mut self) {
+        self.last = None;
+    }
+
+    pub(crate) fn per_second(&self) -> Option<f64> {
+        self.per_second
+    }
+
+    fn blend(&mut self, measured: f64) {
+        let blended = |old: f64| old * KEPT + measured * (1.0 - KEPT);
+        self.per_second = Some(self.per_second.map_or(measured, blended));
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_that_of_saturation_whatever_lies_between() {
+        let mut drain = Drain::default();
+        let mut now = Duration::ZERO;
+        for _ in 0..100 {
+            for _ in 0..30 {
+                drain.dispatched(now);
+                now += Duration::from_millis(5);
+            }
+            drain.idle();
+            now += Duration::from_secs(60);
+        }
+        let rate = drain.per_second().expect("it was saturated for long");
+        assert!((rate - 200.0).abs() < 1.0, "{rate}");
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_spoils_no_rate() {
+        let mut drain = Drain::default();
+        for step in 0..100_u64 {
+            drain.dispatched(Duration::from_millis(1000 - step * 10));
+        }
+        assert_eq!(drain.per_second(), None);
+        for step in 0..100_u64 {
+            drain.dispatched(Duration::from_millis(step * 10));
+        }
+        let rate = drain.per_second().expect("measured");
+        assert!((rate - 100.0).abs() < 1.0, "{rate}");
+    }
+}

@@ -1,0 +1,367 @@
+//! The core: who waits, in what order they go, what they are charged. It reads no clock and, once
+//! made, allocates nothing.
+
+mod fields;
+
+use std::time::Duration;
+
+use crate::ages::Ages;
+use crate::drain::Drain;
+use crate::flows::{Flows, Key};
+use crate::items::{Handle, Items, Waiting};
+use crate::rounds::{Member, Rounds};
+use crate::settings::{
+    Class, ClassSpec, Overflow, Settings, SettingsError, check_quantum, check_weight,
+};
+use crate::work::{Refused, Work};
+
+/// Where a finished unit's real cost is settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The class that was charged.
+    pub class: Class,
+    /// The tenant that was charged.
+    pub tenant: u64,
+    /// The tenant's weight then.
+    pub weight: u32,
+    /// What was charged.
+    pub cost: u64,
+}
+
+impl Account {
+    pub(crate) fn of(work: &Work) -> Self {
+        Self {
+            class: work.class,
+            tenant: work.tenant,
+            weight: work.weight,
+            cost: work.cost,
+        }
+    }
+}
+
+/// Work whose turn it is.
+#[derive(Debug)]
+pub struct Dispatched<T> {
+    /// What was pushed.
+    pub item: T,
+    /// Whom it was charged to.
+    pub account: Account,
+}
+
+/// One class: its place among the classes, and its tenants.
+#[derive(Debug)]
+pub(crate) struct ClassState {
+    pub(crate) spec: ClassSpec,
+    pub(crate) member: Member,
+    pub(crate) rounds: Rounds,
+    pub(crate) waiting: usize,
+    /// The weights of its tenants with work, summed.
+    pub(crate) busy_weight: u64,
+    pub(crate) served: i64,
+}
+
+/// Weighted fair queue of classes and their tenants.
+///
+/// ```
+/// use std::time::Duration;
+/// use fair_queue::{Class, Queue, Settings, Work};
+///
+/// let mut queue = Queue::new(Settings::default())?;
+/// let now = Duration::ZERO;
+/// for (tenant, item) in [(7, "bulk 1"), (7, "bulk 2"), (7, "bulk 3"), (8, "polite")] {
+///     let work = Work::of(Class::AUTHED, tenant);
+///     queue.push(work, item, now, |_, _| ()).map_err(|(why, _)| why)?;
+/// }
+/// let order: Vec<_> = std::iter::from_fn(|| queue.pop(now, |_, _| ()))
+///     .map(|next| next.item)
+///     .collect();
+/// assert_eq!(order, ["bulk 1", "polite", "bulk 2", "bulk 3"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Queue<T> {
+    pub(crate) settings: Settings,
+    pub(crate) top: Rounds,
+    pub(crate) classes: Vec<ClassState>,
+    pub(crate) flows: Flows,
+    pub(crate) items: Items<T>,
+    pub(crate) waiting: usize,
+    /// No waiting item expires before; may be too early, never too late.
+    earliest_deadline: Duration,
+    pub(crate) drain: Drain,
+    pub(crate) ages: Ages,
+}
+
+impl<T> Queue<T> {
+    /// An empty queue, or what is wrong with the settings.
+    pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+        settings.validate()?;
+        let class = |spec: &ClassSpec| ClassState {
+            spec: spec.clone(),
+            member: Member::new(spec.weight),
+            rounds: Rounds::new(settings.quantum),
+            waiting: 0,
+            busy_weight: 0,
+            served: 0,
+        };
+        Ok(Self {
+            top: Rounds::new(settings.quantum),
+            classes: settings.classes.iter().map(class).collect(),
+            flows: Flows::with_room(settings.max_items),
+            items: Items::with_room(settings.max_items),
+            waiting: 0,
+            earliest_deadline: Duration::MAX,
+            drain: Drain::default(),
+            ages: Ages::default(),
+            settings,
+        })
+    }
+
+    /// How many items wait.
+    pub fn len(&self) -> usize {
+        self.waiting
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// Appends to the tenant's flow. Whoever has to go for it, expired or oldest, is passed to
+    /// `tell` with the reason; a refused newcomer comes back.
+    pub fn push(
+        &mut self,
+        work: Work,
+        item: T,
+        now: Duration,
+        mut tell: impl FnMut(T, Refused),
+    ) -> Result<Handle, (Refused, T)> {
+        let checked = work
+            .check(self.classes.len(), self.settings.max_cost, || now)
+            .and_then(|()| self.make_room(&work, now, &mut tell));
+        match checked {
+            Ok(()) => Ok(self.append(&work, item, now)),
+            Err(why) => Err((why, item)),
+        }
+    }
+
+    /// Takes the next item in fair order. Items found expired on the way are passed to `tell` and
+    /// cost nothing.
+    pub fn pop(
+        &mut self,
+        now: Duration,
+        mut tell: impl FnMut(T, Refused),
+    ) -> Option<Dispatched<T>> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let index = self.next_class(now, &mut tell)?;
+        let id = self.classes[index].rounds.open()?;
+        let flow = self.flows.get_mut(id);
+        let waiting = self.items.pop_front(&mut flow.row)?;
+        let cost = waiting.cost as i64;
+        flow.member.deficit -= cost;
+        flow.served = flow.served.saturating_add(cost);
+        let account = Account {
+            class: Class(flow.key.class),
+            tenant: flow.key.tenant,
+            weight: flow.member.weight,
+            cost: waiting.cost,
+        };
+        let class = &mut self.classes[index];
+        class.member.deficit -= cost;
+        class.served = class.served.saturating_add(cost);
+        self.drain.dispatched(now);
+        self.ages.note(now.saturating_sub(waiting.since));
+        self.after_service(id);
+        Some(Dispatched {
+            item: waiting.item,
+            account,
+        })
+    }
+
+    /// Takes a waiting item out, wherever it stands; `None` if it has left already.
+    pub fn cancel(&mut self, handle: Handle) -> Option<T> {
+        let id = self.items.flow(handle)?;
+        let flow = self.flows.get_mut(id);
+        let waiting = self.items.remove(&mut flow.row, handle)?;
+        self.after_loss(id);
+        Some(waiting.item)
+    }
+
+    /// Takes out all that has expired. Looks at nobody before the earliest deadline has come.
+    pub fn expire(&mut self, now: Duration, mut tell: impl FnMut(T, Refused)) {
+        if now < self.earliest_deadline {
+            return;
+        }
+        let mut earliest = Duration::MAX;
+        let mut index = 0;
+        while let Some(place) = self.items.at(index) {
+            index += 1;
+            let Some((handle, waiting)) = place else {
+                continue;
+            };
+            if waiting.deadline > now {
+                earliest = earliest.min(waiting.deadline);
+            } else if let Some(item) = self.cancel(handle) {
+                tell(item, Refused::Expired);
+            }
+        }
+        self.earliest_deadline = earliest;
+    }
+
+    /// When [`expire`](Self::expire) may next find somebody.
+    pub fn next_deadline(&self) -> Option<Duration> {
+        (self.earliest_deadline != Duration::MAX).then_some(self.earliest_deadline)
+    }
+
+    /// Replaces the expected cost by the real one. The difference is charged or credited; a debt is
+    /// repaid by waiting, as long as anybody else does.
+    pub fn settle(&mut self, account: Account, real_cost: u64) {
+        let difference = (real_cost.min(i64::MAX as u64) as i64) - account.cost as i64;
+        let index = account.class.index();
+        let Some(class) = self.classes.get_mut(index) else {
+            return;
+        };
+        if difference == 0 {
+            return;
+        }
+        class.served = class.served.saturating_add(difference);
+        let key = Key {
+            tenant: account.tenant,
+            class: account.class.0,
+        };
+        let contended = self.waiting > 0;
+        match self.flows.find(key) {
+            Some(id) => self.settle_flow(id, difference),
+            None if contended && difference > 0 && self.flows.may_rest() => {
+                let served = self.classes[index].served;
+                let id = self.flows.enter(key, account.weight, served);
+                self.settle_flow(id, difference);
+            }
+            None => {}
+        }
+        if contended {
+            self.settle_class(index, difference);
+        }
+    }
+
+    /// A class's weight from its next turn on.
+    pub fn set_class_weight(&mut self, class: Class, weight: u32) -> Result<(), SettingsError> {
+        check_weight(weight)?;
+        let state = self.classes.get_mut(class.index());
+        let state = state.ok_or(SettingsError::UnknownClass(class))?;
+        state.member.weight = weight;
+        state.spec.weight = weight;
+        Ok(())
+    }
+
+    /// The quantum from everybody's next turn on.
+    pub fn set_quantum(&mut self, quantum: u64) -> Result<(), SettingsError> {
+        check_quantum(quantum, self.settings.max_cost)?;
+        self.settings.quantum = quantum;
+        self.top.set_quantum(quantum);
+        for class in &mut self.classes {
+            class.rounds.set_quantum(quantum);
+        }
+        Ok(())
+    }
+
+    /// Takes everybody out.
+    pub fn clear(&mut self, why: Refused, mut tell: impl FnMut(T, Refused)) {
+        let mut index = 0;
+        while let Some(place) = self.items.at(index) {
+            index += 1;
+            let handle = place.map(|(handle, _)| handle);
+            if let Some(item) = handle.and_then(|handle| self.cancel(handle)) {
+                tell(item, why);
+            }
+        }
+    }
+
+    fn make_room(
+        &mut self,
+        work: &Work,
+        now: Duration,
+        tell: &mut impl FnMut(T, Refused),
+    ) -> Result<(), Refused> {
+        if self.lacks_room(work).is_none() {
+            return Ok(());
+        }
+        self.expire(now, &mut *tell);
+        let Some(why) = self.lacks_room(work) else {
+            return Ok(());
+        };
+        match self.settings.overflow {
+            Overflow::RejectNew => Err(why),
+            Overflow::DropOldest => self.drop_oldest(work, tell).ok_or(why),
+        }
+    }
+
+    fn lacks_room(&self, work: &Work) -> Option<Refused> {
+        if self.waiting >= self.settings.max_items {
+            return Some(Refused::Full);
+        }
+        if self.waiting < self.settings.max_items_per_tenant {
+            return None;
+        }
+        let held = self
+            .flows
+            .find(key(work))
+            .map(|id| self.flows.get(id).row.len);
+        (held.unwrap_or(0) >= self.settings.max_items_per_tenant).then_some(Refused::TenantFull)
+    }
+
+    /// Own work first: a tenant that floods pushes out itself before anybody else.
+    fn drop_oldest(&mut self, work: &Work, tell: &mut impl FnMut(T, Refused)) -> Option<()> {
+        let own = self.flows.find(key(work));
+        let own = own.filter(|id| self.flows.get(*id).row.len > 0);
+        let id = own.or_else(|| self.flows.longest())?;
+        let waiting = self.items.pop_front(&mut self.flows.get_mut(id).row)?;
+        self.after_loss(id);
+        tell(waiting.item, Refused::Dropped);
+        Some(())
+    }
+
+    fn append(&mut self, work: &Work, item: T, now: Duration) -> Handle {
+        let index = work.class.index();
+        let class = &mut self.classes[index];
+        let id = self.flows.enter(key(work), work.weight, class.served);
+        let flow = self.flows.get_mut(id);
+        let was_empty = flow.row.len == 0;
+        let before = std::mem::replace(&mut flow.member.weight, work.weight);
+        if was_empty {
+            self.flows.busy += 1;
+        } else {
+            class.busy_weight -= u64::from(before);
+        }
+        class.busy_weight += u64::from(work.weight);
+        let deadline = work.deadline.unwrap_or(Duration::MAX);
+        self.earliest_deadline = self.earliest_deadline.min(deadline);
+        let waiting = Waiting {
+            item,
+            flow: id,
+            cost: work.cost,
+            since: now,
+            deadline,
+        };
+        let row = &mut self.flows.get_mut(id).row;
+        let handle = self.items.push_back(row, waiting);
+        class.waiting += 1;
+        self.waiting += 1;
+        if was_empty {
+            self.flow_arrives(index, id);
+        }
+        handle
+    }
+}
+
+fn key(work: &Work) -> Key {
+    Key {
+        tenant: work.tenant,
+        class: work.class.0,
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,228 @@
+//! How the rounds of classes and of tenants see the queue, and what follows when a row runs empty.
+
+use std::time::Duration;
+
+use super::{ClassState, Queue};
+use crate::flows::Flows;
+use crate::items::Items;
+use crate::rounds::{Field, Member};
+use crate::work::Refused;
+
+/// The tenants of one class.
+pub(super) struct FlowField<'a, T, F> {
+    pub(super) flows: &'a mut Flows,
+    pub(super) items: &'a mut Items<T>,
+    pub(super) lost: &'a mut Lost,
+    pub(super) now: Duration,
+    pub(super) tell: F,
+}
+
+/// What expired while heads were looked at.
+#[derive(Default)]
+pub(super) struct Lost {
+    items: usize,
+    weight: u64,
+}
+
+impl<T, F: FnMut(T, Refused)> Field for FlowField<'_, T, F> {
+    fn member(&mut self, id: u32) -> &mut Member {
+        &mut self.flows.get_mut(id).member
+    }
+
+    fn need(&mut self, id: u32) -> Option<u64> {
+        loop {
+            let row = &mut self.flows.get_mut(id).row;
+            let first = self.items.first(row)?;
+            if first.deadline > self.now {
+                return Some(first.cost);
+            }
+            let expired = self.items.pop_front(row)?;
+            self.lost.items += 1;
+            if row.len == 0 {
+                self.lost.weight += u64::from(self.flows.get(id).member.weight);
+                self.flows.busy -= 1;
+            }
+            (self.tell)(expired.item, Refused::Expired);
+        }
+    }
+
+    fn may_rest(&self) -> bool {
+        self.flows.may_rest()
+    }
+
+    fn left(&mut self, id: u32) {
+        self.flows.leave(id);
+    }
+}
+
+/// The classes, each seen as the first work of its next tenant.
+pub(super) struct ClassField<'a, T, F> {
+    pub(super) classes: &'a mut [ClassState],
+    pub(super) flows: &'a mut Flows,
+    pub(super) items: &'a mut Items<T>,
+    pub(super) waiting: &'a mut usize,
+    pub(super) now: Duration,
+    pub(super) tell: F,
+}
+
+impl<T, F: FnMut(T, Refused)> Field for ClassField<'_, T, F> {
+    fn member(&mut self, id: u32) -> &mut Member {
+        &mut self.classes[id as usize].member
+    }
+
+    fn need(&mut self, id: u32) -> Option<u64> {
+        let class = &mut self.classes[id as usize];
+        if class.waiting == 0 {
+            return None;
+        }
+        let mut lost = Lost::default();
+        let mut field = FlowField {
+            flows: self.flows,
+            items: self.items,
+            lost: &mut lost,
+            now: self.now,
+            tell: &mut self.tell,
+        };
+        let next = class.rounds.turn(&mut field);
+        let cost = next.and_then(|flow| field.need(flow));
+        class.waiting -= lost.items;
+        class.busy_weight -= lost.weight;
+        *self.waiting -= lost.items;
+        cost
+    }
+
+    fn may_rest(&self) -> bool {
+        true
+    }
+
+    fn left(&mut self, _: u32) {}
+}
+
+impl<T> Queue<T> {
+    /// The class whose work is next.
+    pub(super) fn next_class(
+        &mut self,
+        now: Duration,
+        tell: impl FnMut(T, Refused),
+    ) -> Option<usize> {
+        let next = self.with_classes(now, tell, |top, field| top.turn(field));
+        if self.waiting == 0 {
+            self.drain.idle();
+        }
+        next.map(|index| index as usize)
+    }
+
+    pub(super) fn flow_arrives(&mut self, index: usize, id: u32) {
+        self.with_flows(index, |rounds, field| rounds.arrive(field, id));
+        self.with_classes(
+            Duration::ZERO,
+            |_, _| (),
+            |top, field| {
+                top.arrive(field, index as u32);
+            },
+        );
+    }
+
+    /// The flow whose turn is open has been served once.
+    pub(super) fn after_service(&mut self, id: u32) {
+        let (index, emptied) = self.forget_one(id);
+        if emptied {
+            self.with_flows(index, |rounds, field| rounds.emptied(field, id));
+        }
+        if self.classes[index].waiting == 0 {
+            self.with_classes(
+                Duration::ZERO,
+                |_, _| (),
+                |top, field| {
+                    top.emptied(field, index as u32);
+                },
+            );
+        }
+    }
+
+    /// The flow has lost an item that was not served.
+    pub(super) fn after_loss(&mut self, id: u32) {
+        let (index, emptied) = self.forget_one(id);
+        if emptied {
+            self.with_flows(index, |rounds, field| rounds.withdraw(field, id));
+        }
+        if self.classes[index].waiting == 0 {
+            self.with_classes(
+                Duration::ZERO,
+                |_, _| (),
+                |top, field| {
+                    top.withdraw(field, index as u32);
+                },
+            );
+        }
+    }
+
+    pub(super) fn settle_flow(&mut self, id: u32, difference: i64) {
+        let flow = self.flows.get_mut(id);
+        flow.served = flow.served.saturating_add(difference);
+        let (index, has_work) = (usize::from(flow.key.class), flow.row.len > 0);
+        self.with_flows(index, |rounds, field| {
+            rounds.settle(field, id, difference, has_work);
+        });
+    }
+
+    pub(super) fn settle_class(&mut self, index: usize, difference: i64) {
+        let has_work = self.classes[index].waiting > 0;
+        self.with_classes(
+            Duration::ZERO,
+            |_, _| (),
+            |top, field| {
+                top.settle(field, index as u32, difference, has_work);
+            },
+        );
+    }
+
+    /// Books one item less; says in which class, and whether the flow has none left.
+    fn forget_one(&mut self, id: u32) -> (usize, bool) {
+        let flow = self.flows.get(id);
+        let (index, emptied) = (usize::from(flow.key.class), flow.row.len == 0);
+        let class = &mut self.classes[index];
+        class.waiting -= 1;
+        self.waiting -= 1;
+        if emptied {
+            class.busy_weight -= u64::from(flow.member.weight);
+            self.flows.busy -= 1;
+        }
+        if self.waiting == 0 {
+            self.drain.idle();
+        }
+        (index, emptied)
+    }
+
+    fn with_flows<R>(
+        &mut self,
+        index: usize,
+        act: impl FnOnce(&mut super::Rounds, &mut FlowField<'_, T, fn(T, Refused)>) -> R,
+    ) -> R {
+        let mut field = FlowField {
+            flows: &mut self.flows,
+            items: &mut self.items,
+            lost: &mut Lost::default(),
+            now: Duration::ZERO,
+            tell: (|_, _| ()) as fn(T, Refused),
+        };
+        act(&mut self.classes[index].rounds, &mut field)
+    }
+
+    fn with_classes<R, F: FnMut(T, Refused)>(
+        &mut self,
+        now: Duration,
+        tell: F,
+        act: impl FnOnce(&mut super::Rounds, &mut ClassField<'_, T, F>) -> R,
+    ) -> R {
+        let mut field = ClassField {
+            classes: &mut self.classes,
+            flows: &mut self.flows,
+            items: &mut self.items,
+            waiting: &mut self.waiting,
+            now,
+            tell,
+        };
+        act(&mut self.top, &mut field)
+    }
+}

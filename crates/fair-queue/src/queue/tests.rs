@@ -1,0 +1,4 @@
+mod bound;
+mod laws;
+mod ledger;
+mod model;

@@ -1,0 +1,243 @@
+//! Deficit round robin over members of one level: one turn a round, newcomers first, bounded.
+//!
+//! A round serves, in this order, the member whose turn is open, the newcomers, and those who were
+//! there when it began. A member that has had its turn stands at the end of the next round, also
+//! when it has run empty: so nobody gets a second turn, or a second preference, out of one round.
+//! Two members that both have work throughout get their turns alternately, which is what the bound
+//! rests on.
+
+mod list;
+
+use list::List;
+
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Newcomers that a round takes in however few it began with.
+const MIN_ADMISSIONS: usize = 16;
+/// Debts are forgiven beyond so many turns: repaying is done by waiting, one turn at a time, and
+/// the steps of a dispatch must stay few.
+pub(crate) const MAX_DEBT_TURNS: u64 = 64;
+
+/// One flow or class on its level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    prev: u32,
+    next: u32,
+    /// What it may still spend; below zero it owes.
+    pub(crate) deficit: i64,
+    pub(crate) weight: u32,
+    place: Place,
+    /// It stands in the next round because it has had its turn in this one.
+    served: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Away,
+    Open,
+    Newcomers,
+    /// This round's row or the next one's; which of them is which changes with each round.
+    Row(u8),
+}
+
+impl Member {
+    pub(crate) fn new(weight: u32) -> Self {
+        Self {
+            prev: NONE,
+            next: NONE,
+            deficit: 0,
+            weight,
+            place: Place::Away,
+            served: false,
+        }
+    }
+
+    /// What a turn brings.
+    fn credit(&self, quantum: u64) -> i64 {
+        (quantum * u64::from(self.weight)) as i64
+    }
+}
+
+/// Where the members live.
+pub(crate) trait Field {
+    fn member(&mut self, id: u32) -> &mut Member;
+    /// The cost of the member's first work, or `None` without any.
+    fn need(&mut self, id: u32) -> Option<u64>;
+    /// Whether one more member without work may be remembered.
+    fn may_rest(&self) -> bool;
+    /// The member is in no row any more and owes nothing.
+    fn left(&mut self, id: u32);
+}
+
+/// The rows of one level.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    quantum: u64,
+    open: u32,
+    newcomers: List,
+    rows: [List; 2],
+    /// The row of this round; the other is the next one's.
+    side: u8,
+    /// Newcomers that this round still takes; without an end to them a round would have none.
+    admissions: usize,
+}
+
+impl Rounds {
+    pub(crate) fn new(quantum: u64) -> Self {
+        Self {
+            quantum,
+            open: NONE,
+            newcomers: List::new(),
+            rows: [List::new(), List::new()],
+            side: 0,
+            admissions: MIN_ADMISSIONS,
+        }
+    }
+
+    pub(crate) fn set_quantum(&mut self, quantum: u64) {
+        self.quantum = quantum;
+    }
+
+    /// The member whose turn is open.
+    pub(crate) fn open(&self) -> Option<u32> {
+        (self.open != NONE).then_some(self.open)
+    }
+
+    /// The member has work now.
+    pub(crate) fn arrive(&mut self, field: &mut impl Field, id: u32) {
+        if field.member(id).place != Place::Away {
+            return;
+        }
+        if self.admissions == 0 {
+            self.to_next(field, id, false);
+            return;
+        }
+        self.admissions -= 1;
+        field.member(id).place = Place::Newcomers;
+        self.newcomers.push_back(field, id);
+    }
+
+    /// Whose work is next: a member that can pay for it. Opens and ends turns until there is one.
+    pub(crate) fn turn(&mut self, field: &mut impl Field) -> Option<u32> {
+        loop {
+            if self.open == NONE && !self.begin(field) {
+                return None;
+            }
+            let id = self.open;
+            match field.need(id) {
+                Some(cost) if field.member(id).deficit >= cost as i64 => return Some(id),
+                Some(_) => {
+                    self.open = NONE;
+                    self.to_next(field, id, true);
+                }
+                None => self.emptied(field, id),
+            }
+        }
+    }
+
+    /// The member whose turn is open has no work left: it keeps no credit, and rests until its next
+    /// turn would come.
+    pub(crate) fn emptied(&mut self, field: &mut impl Field, id: u32) {
+        self.open = NONE;
+        let may_rest = field.may_rest();
+        let member = field.member(id);
+        member.deficit = member.deficit.min(0);
+        if may_rest {
+            self.to_next(field, id, true);
+        } else {
+            self.leave(field, id);
+        }
+    }
+
+    /// The member has lost its work without being served.
+    pub(crate) fn withdraw(&mut self, field: &mut impl Field, id: u32) {
+        let member = field.member(id);
+        member.deficit = member.deficit.min(0);
+        let (place, served, owes) = (member.place, member.served, member.deficit < 0);
+        match place {
+            Place::Open => self.emptied(field, id),
+            _ if owes => {}
+            Place::Newcomers => {
+                self.newcomers.remove(field, id);
+                self.admissions += 1;
+                self.leave(field, id);
+            }
+            Place::Row(side) if side == self.side || !served => {
+                self.rows[usize::from(side)].remove(field, id);
+                self.leave(field, id);
+            }
+            Place::Row(_) | Place::Away => {}
+        }
+    }
+
+    /// Corrects what was charged: up when work cost more than expected, down when it cost less.
+    /// A member without work takes no credit; one in no row is listed to repay.
+    pub(crate) fn settle(&mut self, field: &mut impl Field, id: u32, cost: i64, has_work: bool) {
+        let member = field.member(id);
+        let credit = member.credit(self.quantum);
+        let floor = credit
+            .saturating_mul(MAX_DEBT_TURNS as i64)
+            .saturating_neg();
+        let ceiling = if has_work { credit } else { 0 };
+        let settled = member.deficit.saturating_sub(cost).max(floor);
+        member.deficit = settled.min(ceiling.max(member.deficit));
+        if member.place == Place::Away && member.deficit < 0 {
+            self.to_next(field, id, true);
+        }
+    }
+
+    /// Opens the next turn; false if nobody has work.
+    fn begin(&mut self, field: &mut impl Field) -> bool {
+        loop {
+            let Some(id) = self.first(field) else {
+                return false;
+            };
+            let has_work = field.need(id).is_some();
+            let quantum = self.quantum;
+            let member = field.member(id);
+            member.deficit += member.credit(quantum);
+            if has_work {
+                member.place = Place::Open;
+                self.open = id;
+                return true;
+            }
+            member.deficit = member.deficit.min(0);
+            if member.deficit < 0 {
+                self.to_next(field, id, true);
+            } else {
+                self.leave(field, id);
+            }
+        }
+    }
+
+    fn first(&mut self, field: &mut impl Field) -> Option<u32> {
+        if let Some(id) = self.newcomers.pop_front(field) {
+            return Some(id);
+        }
+        if self.rows[usize::from(self.side)].len() == 0 {
+            self.begin_round();
+        }
+        self.rows[usize::from(self.side)].pop_front(field)
+    }
+
+    fn begin_round(&mut self) {
+        self.side ^= 1;
+        // Half, because those who rest stand in the row too: so the newcomers of a round are never
+        // more than the members with work, and do not swell from round to round.
+        let half = self.rows[usize::from(self.side)].len() / 2;
+        self.admissions = half.max(MIN_ADMISSIONS);
+    }
+
+    fn to_next(&mut self, field: &mut impl Field, id: u32, served: bool) {
+        let next = self.side ^ 1;
+        let member = field.member(id);
+        (member.place, member.served) = (Place::Row(next), served);
+        self.rows[usize::from(next)].push_back(field, id);
+    }
+
+    fn leave(&mut self, field: &mut impl Field, id: u32) {
+        let member = field.member(id);
+        (member.place, member.deficit) = (Place::Away, 0);
+        field.left(id);
+    }
+}
