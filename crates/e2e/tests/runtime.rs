@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use e2e::{Node, run_on};
+use e2e::wait::eventually;
+use e2e::{Node, START, run_on};
 use testkit::http;
 use testkit::load::{Load, Stream};
 use testkit::process::Process;
@@ -13,6 +14,12 @@ fn workers(process: &Process) -> usize {
     let names =
         tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
     names.filter(|name| name.starts_with("tokio")).count()
+}
+
+/// A thread has its name once it has run, which takes a while on a busy machine.
+async fn assert_workers(node: &Node, count: usize) {
+    let what = format!("{count} threads of the runtime");
+    eventually(&what, START, async || workers(&node.process) == count).await;
 }
 
 /// Serves under load, answers its operator, drains what it took.
@@ -70,7 +77,7 @@ async fn one_thread_is_enough() {
 async fn the_multi_thread_runtime_has_the_threads_it_is_given() {
     for threads in [1, 4] {
         let node = Node::of(run_on("multi", &[&format!("runtime.threads={threads}")])).await;
-        assert_eq!(workers(&node.process), threads);
+        assert_workers(&node, threads).await;
         assert_whole(node).await;
     }
 }
@@ -80,6 +87,6 @@ async fn the_multi_thread_runtime_has_the_threads_it_is_given() {
 async fn without_a_number_there_is_a_thread_for_each_core() {
     let node = Node::of(run_on("multi", &[])).await;
     let cores = std::thread::available_parallelism().unwrap().get();
-    assert_eq!(workers(&node.process), cores);
+    assert_workers(&node, cores).await;
     assert_whole(node).await;
 }
