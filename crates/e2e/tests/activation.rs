@@ -1,6 +1,6 @@
 //! Listening sockets that systemd holds: a restart of the node loses no connection.
 
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -56,7 +56,7 @@ impl Sockets {
         command.env("LISTEN_FDS", "2").env("LISTEN_FDNAMES", names);
         command
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let sockets = [self.admin.as_raw_fd(), self.demo.as_raw_fd()];
         // SAFETY: between fork and exec only fcntl and dup2 are called, which are safe there.
@@ -163,7 +163,12 @@ async fn sockets_under_other_names_are_taken_in_order() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sockets_for_another_process_are_left_alone() {
     let sockets = Sockets::bind();
-    let _node = sockets.start("admin:demo", "LISTEN_PID=1 exec \"$0\" \"$@\"");
+    let mut node = sockets.start("admin:demo", "LISTEN_PID=1 exec \"$0\" \"$@\"");
+    let mut ready = String::new();
+    let stdout = node.0.stdout.take().unwrap();
+    BufReader::new(stdout).read_line(&mut ready).unwrap();
+    assert!(ready.starts_with("ready admin=127.0.0.1:"), "{ready}");
+    assert!(!ready.contains(&sockets.admin().to_string()), "{ready}");
     let request = http::request_bytes("GET", sockets.admin(), "/healthz", &[], b"");
     let answer = http::exchange(sockets.admin(), &request, Duration::from_secs(1));
     assert_eq!(answer.await.unwrap_err(), http::Failure::Timeout);
