@@ -31,6 +31,11 @@ const LAYERS: &[Layer] = &[
         below: &[],
         below_in_tests: &["testkit"],
     },
+    Layer {
+        name: "concurrency-gate",
+        below: &[],
+        below_in_tests: &["testkit"],
+    },
     // It drives the node from outside: knowing the kernel would let a test share the node's own mistake.
     Layer {
         name: "testkit",

@@ -1,0 +1,234 @@
+//! The slow side of an entry: the line, hand-over, resize, close.
+
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use super::detail::{Detail, Inner};
+use super::{Entered, Entry, Pass, Verdict};
+use crate::bug::{Bug, seeded};
+use crate::limit::{LimitError, check_max};
+use crate::line::{Answer, Ticket};
+use crate::rejection::{Reason, Rejection};
+use crate::sync::{Ordering, lock};
+use crate::tally::Event;
+use crate::word::{CLOSED, FULL, QUEUED, Word};
+
+impl Entry {
+    /// A slot, a refusal, or a place in line: decided under the lock, against one word.
+    pub(super) fn join(&self, waker: &Waker, now: Duration) -> Result<Entered, Rejection> {
+        let detail = self.detail();
+        // Cloned before the lock: a waker is somebody else's code.
+        let waker = waker.clone();
+        let mut woken = Vec::new();
+        let mut inner = lock(&detail.inner);
+        let now = inner.at(now);
+        let entered = match self.ask_breaker(detail, &mut inner, now, &mut woken) {
+            Ok(Some(probe)) => Ok(Entered::Admitted(probe)),
+            Ok(None) => self.join_locked(detail, &mut inner, waker, now),
+            Err(rejection) => Err(rejection),
+        };
+        drop(inner);
+        woken.into_iter().for_each(Waker::wake);
+        entered.map_err(|rejection| self.reject(rejection))
+    }
+
+    fn join_locked(
+        &self,
+        detail: &Detail,
+        inner: &mut Inner,
+        waker: Waker,
+        now: Duration,
+    ) -> Result<Entered, Rejection> {
+        let queue_max = self.setup.limit.queue_max;
+        let mut word = self.word();
+        loop {
+            if word.has(CLOSED) {
+                return Err(self.refusal(word));
+            }
+            let free = word.has_free() && inner.line.is_empty();
+            let length = inner.line.len() + 1;
+            if !free && length > queue_max {
+                return Err(self.refusal_of(Reason::QueueFull));
+            }
+            let next = if free {
+                word.admit()
+            } else {
+                word.set(QUEUED, !seeded(Bug::JoinUnseen))
+                    .set(FULL, length == queue_max)
+            };
+            match self.swap(word, next) {
+                Ok(()) if free => {
+                    self.note_admission(next, now);
+                    return Ok(Entered::Admitted(self.free_pass(inner)));
+                }
+                Ok(()) => break,
+                Err(seen) => word = seen,
+            }
+        }
+        let ticket = inner.line.join(now, waker);
+        detail.note_waiting(&inner.line);
+        self.setup.tally.happened(self.number(), Event::Queued);
+        Ok(Entered::Queued(ticket))
+    }
+
+    pub(super) fn free_pass(&self, inner: &Inner) -> Pass {
+        let epoch = inner.breaker.as_ref().map_or(0, |breaker| breaker.epoch());
+        Pass {
+            epoch,
+            probe: false,
+        }
+    }
+
+    /// Passes a slot on without its being free in between, so that nobody can barge in. Where more
+    /// are inside than the limit allows, the slot pays the debt instead.
+    #[cold]
+    pub(super) fn hand_over(&self, verdict: Verdict) {
+        let detail = self.detail();
+        let mut inner = lock(&detail.inner);
+        let told = match verdict {
+            Verdict::Success { now, .. } | Verdict::Failure { now, .. } => Some(now),
+            Verdict::Ignored | Verdict::Panicked { .. } => self.setup.clock.map(|clock| clock()),
+        };
+        let now = told.map_or(inner.latest, |now| inner.at(now));
+        let word = self.word();
+        let in_debt = word.in_flight() > word.limit() && !seeded(Bug::HandOverDebt);
+        if in_debt || inner.line.is_empty() || seeded(Bug::FreeInsteadOfHandOver) {
+            self.update(Word::release);
+            return;
+        }
+        let waker = self.call_first(detail, &mut inner, now);
+        self.note_line(detail, &inner);
+        drop(inner);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Tells the first in line that a slot, which is counted already, is its own.
+    fn call_first(&self, detail: &Detail, inner: &mut Inner, now: Duration) -> Option<Waker> {
+        let since = inner.line.first_since()?;
+        detail.note_wait(now.saturating_sub(since));
+        detail.note_granted();
+        self.touch(now);
+        let epoch = self.free_pass(inner).epoch;
+        inner.line.call_first(Answer::Granted { at: now, epoch })
+    }
+
+    /// Lets those in line take what is free; after the limit was raised.
+    pub(super) fn fill(&self, detail: &Detail, inner: &mut Inner, woken: &mut Vec<Waker>) {
+        while !inner.line.is_empty() && self.word().has_free() {
+            // The word counts only the slot: the admission is counted with the grants.
+            self.update(Word::take);
+            let now = inner.latest;
+            woken.extend(self.call_first(detail, inner, now));
+        }
+        self.note_line(detail, inner);
+    }
+
+    /// Tells everybody in line the same.
+    pub(super) fn dismiss(
+        &self,
+        detail: &Detail,
+        inner: &mut Inner,
+        rejection: Rejection,
+        woken: &mut Vec<Waker>,
+    ) {
+        while let Some(waker) = inner.line.call_first(Answer::Refused(rejection)) {
+            woken.push(waker);
+        }
+        self.note_line(detail, inner);
+    }
+
+    /// Brings the word in line with the line.
+    fn note_line(&self, detail: &Detail, inner: &Inner) {
+        detail.note_waiting(&inner.line);
+        let (queued, full) = (
+            !inner.line.is_empty(),
+            inner.line.len() >= self.setup.limit.queue_max,
+        );
+        let word = self.word();
+        if word.has(QUEUED) != queued || word.has(FULL) != (queued && full) {
+            self.update(|word| word.set(QUEUED, queued).set(FULL, queued && full));
+        }
+    }
+
+    /// What a waiter has been told; `None` while it still waits, from now on with this waker.
+    pub(crate) fn answer(&self, ticket: &mut Option<Ticket>, cx: &Context<'_>) -> Option<Answer> {
+        let detail = self.detail();
+        let mut waker = cx.waker().clone();
+        let mut inner = lock(&detail.inner);
+        let waits = ticket
+            .as_ref()
+            .is_some_and(|ticket| inner.line.refresh(ticket, &mut waker));
+        let left = match ticket.take_if(|_| !waits) {
+            Some(ticket) => inner.line.leave(ticket),
+            None => return None,
+        };
+        drop(inner);
+        left.answer()
+    }
+
+    /// Leaves the line and says what had been answered by then.
+    pub(crate) fn withdraw(&self, ticket: Ticket) -> Option<Answer> {
+        let detail = self.detail();
+        let mut inner = lock(&detail.inner);
+        let left = inner.line.leave(ticket);
+        self.note_line(detail, &inner);
+        drop(inner);
+        left.answer()
+    }
+
+    /// A cancelled waiter passes on what it had been given.
+    pub(crate) fn cancel(&self, ticket: Ticket) {
+        if let Some(Answer::Granted { epoch, .. }) = self.withdraw(ticket)
+            && !seeded(Bug::KeepSlotOnCancel)
+        {
+            let pass = Pass {
+                epoch,
+                probe: false,
+            };
+            self.leave(pass, Verdict::Ignored);
+        }
+    }
+
+    pub(crate) fn timed_out(&self) -> Rejection {
+        self.setup.tally.happened(self.number(), Event::TimedOut);
+        self.late()
+    }
+
+    pub(crate) fn late(&self) -> Rejection {
+        self.reject(self.refusal_of(Reason::Deadline))
+    }
+
+    /// Another limit, from now on. Nobody inside is sent away; a raise lets waiters in at once.
+    pub(crate) fn resize(&self, max: u32) -> Result<(), LimitError> {
+        check_max(max)?;
+        let detail = self.detail();
+        let mut woken = Vec::new();
+        let mut inner = lock(&detail.inner);
+        inner.resized = max != self.setup.limit.max;
+        if let Some(adaptive) = &mut inner.adaptive {
+            adaptive.set(max);
+        }
+        inner.whole = max;
+        self.apply_limit(detail, &mut inner, &mut woken);
+        drop(inner);
+        woken.into_iter().for_each(Waker::wake);
+        Ok(())
+    }
+
+    /// Refuses everybody from now on, those in line too. Slots in use stay so until given back.
+    pub(crate) fn close(&self) {
+        let before = Word(self.word.fetch_or(CLOSED, Ordering::AcqRel));
+        if !before.has(QUEUED) || seeded(Bug::CloseSilently) {
+            return;
+        }
+        let detail = self.detail();
+        let mut woken = Vec::new();
+        let mut inner = lock(&detail.inner);
+        let rejection = self.refusal(self.word());
+        self.dismiss(detail, &mut inner, rejection, &mut woken);
+        drop(inner);
+        woken.into_iter().for_each(Waker::wake);
+    }
+}
