@@ -103,6 +103,7 @@ impl Flows {
         self.by_key.len() - self.busy <= self.max_resting
     }
 
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn len(&self) -> usize {
         self.by_key.len()
     }

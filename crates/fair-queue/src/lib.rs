@@ -1,13 +1,22 @@
 //! Weighted fair queue.
 
 mod ages;
+mod bug;
 mod drain;
 mod flows;
 mod items;
 mod queue;
 mod rounds;
 mod settings;
+mod shell;
+mod snapshot;
+mod sync;
 mod work;
+
+#[cfg(all(test, loom))]
+mod models;
+#[cfg(all(test, not(loom)))]
+mod testing;
 
 pub use ages::{AGE_BUCKETS, Ages};
 pub use items::Handle;
@@ -16,4 +25,6 @@ pub use settings::{
     Class, ClassSpec, MAX_CLASSES, MAX_ITEMS, MAX_LIMIT, MAX_QUANTUM, MAX_WEIGHT, Overflow,
     Settings, SettingsError,
 };
+pub use shell::{Acquire, FairQueue, Slot};
+pub use snapshot::{ClassView, Snapshot, TenantView};
 pub use work::{Refused, Work};

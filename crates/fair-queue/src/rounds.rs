@@ -109,7 +109,7 @@ impl Rounds {
             return;
         }
         if self.admissions == 0 {
-            self.to_next(field, id, false);
+            self.enlist(field, id, false);
             return;
         }
         self.admissions -= 1;
@@ -128,7 +128,7 @@ impl Rounds {
                 Some(cost) if field.member(id).deficit >= cost as i64 => return Some(id),
                 Some(_) => {
                     self.open = NONE;
-                    self.to_next(field, id, true);
+                    self.enlist(field, id, true);
                 }
                 None => self.emptied(field, id),
             }
@@ -143,7 +143,7 @@ impl Rounds {
         let member = field.member(id);
         member.deficit = member.deficit.min(0);
         if may_rest {
-            self.to_next(field, id, true);
+            self.enlist(field, id, true);
         } else {
             self.leave(field, id);
         }
@@ -182,7 +182,7 @@ impl Rounds {
         let settled = member.deficit.saturating_sub(cost).max(floor);
         member.deficit = settled.min(ceiling.max(member.deficit));
         if member.place == Place::Away && member.deficit < 0 {
-            self.to_next(field, id, true);
+            self.enlist(field, id, true);
         }
     }
 
@@ -203,7 +203,7 @@ impl Rounds {
             }
             member.deficit = member.deficit.min(0);
             if member.deficit < 0 {
-                self.to_next(field, id, true);
+                self.enlist(field, id, true);
             } else {
                 self.leave(field, id);
             }
@@ -228,7 +228,7 @@ impl Rounds {
         self.admissions = half.max(MIN_ADMISSIONS);
     }
 
-    fn to_next(&mut self, field: &mut impl Field, id: u32, served: bool) {
+    fn enlist(&mut self, field: &mut impl Field, id: u32, served: bool) {
         let next = self.side ^ 1;
         let member = field.member(id);
         (member.place, member.served) = (Place::Row(next), served);

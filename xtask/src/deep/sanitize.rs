@@ -26,6 +26,7 @@ pub(super) fn miri(tally: &mut Tally) -> Result<Done, String> {
         return Ok(absent);
     }
     counted(&under_miri("bounded-ring", &[]), tally)?;
+    counted(&under_miri("fair-queue", &[]), tally)?;
     counted(&under_miri("strict-config", CONFIG_CORES), tally)?;
     counted(&under_miri("kernel", KERNEL_CORES), tally)
 }
@@ -72,6 +73,8 @@ pub(super) fn threads(tally: &mut Tally) -> Result<Done, String> {
     .args([
         "--package",
         "bounded-ring",
+        "--package",
+        "fair-queue",
         "--package",
         "kernel",
         "--target-dir",
