@@ -18,6 +18,8 @@ type States = Vec<(Instant, String)>;
 pub struct Watch {
     states: watch::Receiver<States>,
     looking: JoinHandle<()>,
+    /// States before this one are not told.
+    first: usize,
 }
 
 impl Watch {
@@ -38,17 +40,22 @@ impl Watch {
                 tokio::time::sleep(EVERY).await;
             }
         });
-        Self { states, looking }
+        Self {
+            states,
+            looking,
+            first: 0,
+        }
     }
 
-    /// Begins to look once the node is ready in every part: what it went through before that is not told.
+    /// Begins to tell once the node is ready in every part.
     ///
     /// # Panics
     /// If that is not so within `within`.
     pub async fn of_ready(admin: SocketAddr, within: Duration) -> Self {
-        let mut starting = Self::start(admin);
-        starting.is("ready", within).await;
-        Self::start(admin)
+        let mut watch = Self::start(admin);
+        watch.is("ready", within).await;
+        watch.first = watch.states.borrow().len() - 1;
+        watch
     }
 
     /// Waits until the node has turned `wanted` after `since`; says when.
@@ -93,7 +100,8 @@ impl Watch {
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         let states = self.states.borrow();
-        states.iter().map(|(_, state)| state.clone()).collect()
+        let told = states.iter().skip(self.first);
+        told.map(|(_, state)| state.clone()).collect()
     }
 }
 
