@@ -107,6 +107,7 @@ fn each_mistake_in_a_text_is_told_with_line_key_and_what_is_allowed() {
                 "node.toml:2:10",
                 "demo.listen",
                 "invalid socket address syntax",
+                "IP:PORT",
             ],
         ),
         (

@@ -41,6 +41,8 @@ pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time an idle connection is still listened to after the doors closed: a request already on its way is answered.
 pub const LAST_LOOK: Duration = Duration::from_millis(20);
+/// How often a full door asks its unused connections to leave while somebody waits for a place.
+pub const CROWDED_GLANCE: Duration = Duration::from_millis(50);
 /// Pause after an accept error that the process itself must recover from (no descriptors left).
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Connections that may wait to be accepted.

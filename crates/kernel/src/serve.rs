@@ -17,6 +17,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tracing::Instrument as _;
 
 pub use problem::{Rejections, problem};
@@ -153,12 +154,12 @@ pub async fn serve<H: Handler>(
         tokio::select! {
             biased;
             () = &mut told => break,
-            (accepted, permit) = hall.accept(&listener) => hall.welcome(accepted, permit).await,
+            accepted = listener.accept() => hall.welcome(accepted).await,
         }
     }
     // What the kernel has already accepted for us would be reset by closing: take it in first.
-    while let Some((accepted, permit)) = hall.accept(&listener).now_or_never() {
-        hall.welcome(accepted, permit).await;
+    while let Some(accepted) = listener.accept().now_or_never() {
+        hall.welcome(accepted).await;
     }
     door.close();
     drop(listener);
@@ -185,6 +186,8 @@ struct Guest<H> {
     shutdown: Shutdown,
     end: Stage,
     door: &'static str,
+    /// Called while somebody waits for a place: who only holds a connection open gives it up.
+    crowded: Notify,
 }
 
 impl<H: Handler> Hall<H> {
@@ -198,6 +201,7 @@ impl<H: Handler> Hall<H> {
             shutdown: context.kernel.shutdown.clone(),
             end: context.spec.phase.stage(),
             door: door.name,
+            crowded: Notify::new(),
         };
         Self {
             slots: Slots::new(limits.connections),
@@ -210,22 +214,16 @@ impl<H: Handler> Hall<H> {
         }
     }
 
-    /// First a place, then a connection: who is over the bound waits in the backlog. Cancel-safe.
-    async fn accept(
-        &self,
-        listener: &TcpListener,
-    ) -> (io::Result<(TcpStream, SocketAddr)>, Option<Permit>) {
-        let permit = self.slots.acquire().await;
-        (listener.accept().await, permit)
-    }
-
-    async fn welcome(&self, accepted: io::Result<(TcpStream, SocketAddr)>, permit: Option<Permit>) {
+    async fn welcome(&self, accepted: io::Result<(TcpStream, SocketAddr)>) {
         match accepted {
             Ok((stream, peer)) => {
                 self.accepted.inc();
                 // Answers are written whole; waiting for more to say only delays them.
                 let _not_supported = stream.set_nodelay(true).is_err();
-                let (guest, stay) = (self.guest.clone(), Stay::new(&self.open, permit));
+                let (guest, stay) = (
+                    self.guest.clone(),
+                    Stay::new(&self.open, self.place().await),
+                );
                 self.connections.spawn(async move {
                     let _stay = stay;
                     guest.entertain(stream, peer).await;
@@ -237,6 +235,25 @@ impl<H: Handler> Hall<H> {
                 if exhausted(&error) {
                     tokio::time::sleep(limits::ACCEPT_PAUSE).await;
                 }
+            }
+        }
+    }
+}
+
+impl<H> Hall<H> {
+    /// A place for one connection. When all are taken, those that only hold one are asked to leave; the rest of the
+    /// newcomers wait in the backlog.
+    async fn place(&self) -> Option<Permit> {
+        if let Some(permit) = self.slots.try_acquire() {
+            return Some(permit);
+        }
+        let freed = self.slots.acquire();
+        tokio::pin!(freed);
+        loop {
+            self.guest.crowded.notify_waiters();
+            tokio::select! {
+                permit = &mut freed => return permit,
+                () = tokio::time::sleep(limits::CROWDED_GLANCE) => {}
             }
         }
     }
@@ -281,13 +298,13 @@ impl<H: Handler> Guest<H> {
             self.patience,
             self.timeouts.clone(),
         );
-        let guest = self.clone();
+        let (guest, seen) = (self.clone(), posture.clone());
         let service = service_fn(move |request| {
-            posture.busy();
-            let (guest, posture) = (guest.clone(), posture.clone());
+            seen.busy();
+            let (guest, seen) = (guest.clone(), seen.clone());
             async move {
                 let answer = guest.answer(request).await;
-                posture.resting();
+                seen.resting();
                 Ok::<_, Infallible>(answer)
             }
         });
@@ -296,19 +313,41 @@ impl<H: Handler> Guest<H> {
             .max_buf_size(limits::HEAD_BYTES)
             .serve_connection(TokioIo::new(timed), service);
         tokio::pin!(connection);
-        let last_look = async {
-            self.shutdown.reached(self.end).await;
-            tokio::time::sleep(limits::LAST_LOOK).await;
-        };
         let ended = tokio::select! {
             ended = &mut connection => ended,
-            () = last_look => {
+            () = self.time_to_leave(&posture) => {
+                // One that has said nothing is owed no answer; hyper would wait for its first request.
+                if posture.is_fresh() {
+                    return;
+                }
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
         };
         if let Err(error) = ended {
             tracing::debug!(%peer, %error, "connection ended early");
+        }
+    }
+
+    /// Waits until the node drains, or until others need the place of a connection that is not being used.
+    async fn time_to_leave(&self, posture: &Posture) {
+        let drained = async {
+            self.shutdown.reached(self.end).await;
+            tokio::time::sleep(limits::LAST_LOOK).await;
+        };
+        let crowded_out = async {
+            // Whoever has just come is given the time to say something.
+            tokio::time::sleep(limits::CROWDED_GLANCE * 2).await;
+            loop {
+                self.crowded.notified().await;
+                if posture.is_fresh() || posture.is_resting() {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = drained => {}
+            () = crowded_out => {}
         }
     }
 

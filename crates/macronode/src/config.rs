@@ -91,7 +91,7 @@ pub(crate) enum LogFormat {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct AdminText {
     /// Where it listens. Beyond loopback a token is needed, for reading too; probes stay open.
-    #[schemars(extend("x-reload" = "restart"))]
+    #[schemars(extend("x-reload" = "restart", "x-allowed" = "IP:PORT, such as 127.0.0.1:8080 or [::1]:8080"))]
     pub(crate) listen: SocketAddr,
     /// What `/drain` and `/reload` ask for; empty: they are refused, and signals are the way.
     pub(crate) token: Secret,

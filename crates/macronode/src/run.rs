@@ -37,6 +37,11 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
             return Exit::Config;
         }
     };
+    // Before any thread: taking over inherited sockets changes the environment.
+    let doors = match Doors::open(&loaded.text) {
+        Ok(doors) => doors,
+        Err(error) => return cannot_start(format_args!("{error}")),
+    };
     let runtime = match runtime(&loaded.text) {
         Ok(runtime) => runtime,
         Err(error) => return cannot_start(format_args!("cannot start the runtime: {error}")),
@@ -48,14 +53,14 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         Ok(telemetry) => Arc::new(telemetry),
         Err(error) => return cannot_start(format_args!("cannot start the log: {error}")),
     };
-    let node = live(
-        &args,
-        loaded,
+    let made = Made {
         kernel,
         publisher,
+        doors,
         exporters,
-        new_level(&telemetry),
-    );
+        applied: new_level(&telemetry),
+    };
+    let node = live(&args, loaded, made);
     let lived = catch_unwind(AssertUnwindSafe(|| runtime.block_on(node)));
     // Whatever still blocks a thread has had its time.
     runtime.shutdown_timeout(Duration::from_millis(100));
@@ -85,14 +90,23 @@ fn runtime(text: &NodeText) -> std::io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-async fn live(
-    args: &ConfigArgs,
-    loaded: Loaded<NodeText>,
+/// What is made before the runtime turns.
+struct Made {
     kernel: Kernel,
     publisher: StagePublisher,
+    doors: Doors,
     exporters: Vec<Child>,
     applied: Arc<dyn Fn(&Settings) + Send + Sync>,
-) -> Exit {
+}
+
+async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
+    let Made {
+        kernel,
+        publisher,
+        doors,
+        exporters,
+        applied,
+    } = made;
     // Before anything else: from here on a signal is a request, not an end.
     let signals = match Signals::listen() {
         Ok(signals) => signals,
@@ -102,10 +116,6 @@ async fn live(
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
     let text = loaded.text.clone();
-    let doors = match Doors::open(&text) {
-        Ok(doors) => doors,
-        Err(error) => return cannot_start(format_args!("{error}")),
-    };
     let (reloader, live) = Reloader::new(
         &kernel,
         (source(args), args.sets.clone()),

@@ -47,12 +47,16 @@ struct House {
 }
 
 async fn house(connections: usize) -> House {
+    house_with(connections, QUICK).await
+}
+
+async fn house_with(connections: usize, patience: Patience) -> House {
     let (kernel, publisher) = Kernel::new();
     let door = Door::bind("door", "127.0.0.1:0".parse().unwrap()).unwrap();
     let address = door.address();
     let limits = DoorLimits {
         connections,
-        patience: QUICK,
+        patience,
     };
     let child = Child::new(&SPEC, move |context| {
         serve(context, door.clone(), limits, Arc::new(Host))
@@ -176,6 +180,47 @@ async fn connections_over_the_bound_wait_for_a_place() {
         crate::clock::now() - began >= Duration::from_millis(200),
         "it had to wait for the first to leave"
     );
+}
+
+// attack: A-50
+#[tokio::test]
+async fn connections_that_are_only_held_open_make_room_for_those_that_ask() {
+    let patient = Patience {
+        head: Duration::from_secs(30),
+        idle: Duration::from_secs(30),
+        write: Duration::from_secs(30),
+    };
+    let house = house_with(4, patient).await;
+    let mut held = Vec::new();
+    for index in 0..4 {
+        let mut stream = TcpStream::connect(house.address).await.unwrap();
+        if index % 2 == 0 {
+            stream
+                .write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+                .await
+                .unwrap();
+        }
+        held.push(stream);
+    }
+    for _ in 0..8 {
+        assert_eq!(http::get(house.address, "/").await.unwrap().status, 200);
+        held.push(TcpStream::connect(house.address).await.unwrap());
+    }
+}
+
+// req: KN-08, KN-09
+#[tokio::test]
+async fn a_connection_that_has_said_nothing_does_not_hold_up_the_drain() {
+    let house = house(8).await;
+    let mut silent = TcpStream::connect(house.address).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    house.kernel.requests.request();
+    let (closed_after, _) = until_closed(&mut silent).await;
+    assert!(
+        closed_after < Duration::from_millis(150),
+        "{closed_after:?}"
+    );
+    assert_eq!(house.running.await.unwrap(), Outcome::Drained);
 }
 
 // req: KN-08

@@ -42,6 +42,16 @@ impl Posture {
         self.0.store(RESTING, Ordering::Release);
     }
 
+    /// Nothing has been said yet.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.get() == FRESH
+    }
+
+    /// Between two requests.
+    pub(super) fn is_resting(&self) -> bool {
+        self.get() == RESTING
+    }
+
     fn get(&self) -> u8 {
         self.0.load(Ordering::Acquire)
     }

@@ -14,7 +14,7 @@ use strict_config::Report;
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct DemoText {
     /// Where it listens.
-    #[schemars(extend("x-reload" = "restart"))]
+    #[schemars(extend("x-reload" = "restart", "x-allowed" = "IP:PORT, such as 127.0.0.1:8080 or [::1]:8080"))]
     pub(crate) listen: SocketAddr,
     /// Connections at once; more wait.
     #[schemars(range(min = 1, max = 100_000), extend("x-reload" = "restart"))]
