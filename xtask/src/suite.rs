@@ -28,6 +28,11 @@ const SUITE: Series = Series {
             run: loom,
         },
         Step {
+            name: "shuttle",
+            about: "the gate's futures under random schedules",
+            run: shuttle,
+        },
+        Step {
             name: "e2e-multi",
             about: "the binary from outside, multi-thread runtime",
             run: e2e_multi,
@@ -79,20 +84,42 @@ fn doc(tally: &mut Tally) -> Result<Done, String> {
 }
 
 /// The crates whose shared memory goes through a `sync` module that loom can replace.
-const MODELLED: &[&str] = &["bounded-ring", "fair-queue"];
+const MODELLED: &[&str] = &[
+    "bounded-ring",
+    "concurrency-gate",
+    "fair-queue",
+    "rate-quota",
+];
+
+/// Those of them whose futures run under shuttle too.
+const SHUTTLED: &[&str] = &["concurrency-gate"];
 
 /// Loom's own cfg rebuilds everything below it, so it keeps its own target directory. Only the models run: outside
 /// of one, what is built for loom cannot live.
 pub(crate) fn loom_models() -> Invocation {
-    let directory = workspace::target().join("loom");
-    Invocation::cargo(&["test", "--lib", "--release", "--target-dir"])
-        .args([directory.to_string_lossy().into_owned()])
-        .args(MODELLED.iter().flat_map(|name| ["--package", name]))
-        .env("RUSTFLAGS", "--cfg loom")
+    under_checker("loom", MODELLED)
+}
+
+/// Random schedules of what has too many interleavings for all of them.
+fn shuttle_models() -> Invocation {
+    under_checker("shuttle", SHUTTLED)
+}
+
+/// Without features: a runtime does not build in a checker's world.
+fn under_checker(name: &str, packages: &[&'static str]) -> Invocation {
+    let directory = workspace::target().join(name);
+    Invocation::cargo(&["test", "--lib", "--release", "--no-default-features"])
+        .args(["--target-dir", &directory.to_string_lossy()])
+        .args(packages.iter().flat_map(|name| ["--package", name]))
+        .env("RUSTFLAGS", format!("--cfg {name}"))
 }
 
 fn loom(tally: &mut Tally) -> Result<Done, String> {
     counted(&loom_models(), tally)
+}
+
+fn shuttle(tally: &mut Tally) -> Result<Done, String> {
+    counted(&shuttle_models(), tally)
 }
 
 fn e2e_multi(tally: &mut Tally) -> Result<Done, String> {

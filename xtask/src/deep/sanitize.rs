@@ -16,6 +16,9 @@ const CONFIG_CORES: &[&str] = &["mistake::", "nearest::", "place::", "secret::"]
 /// The modules of the kernel that take `now` and return decisions.
 const KERNEL_CORES: &[&str] = &["backoff::", "drain::", "restart::"];
 
+/// The modules of the gate that own memory or index into it; long simulations take Miri hours.
+const GATE_PARTS: &[&str] = &["line::", "breaker::", "report::", "table::", "notice::"];
+
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 pub(super) fn miri(tally: &mut Tally) -> Result<Done, String> {
@@ -26,7 +29,9 @@ pub(super) fn miri(tally: &mut Tally) -> Result<Done, String> {
         return Ok(absent);
     }
     counted(&under_miri("bounded-ring", &[]), tally)?;
+    counted(&under_miri("concurrency-gate", GATE_PARTS), tally)?;
     counted(&under_miri("fair-queue", &[]), tally)?;
+    counted(&under_miri("rate-quota", &[]), tally)?;
     counted(&under_miri("strict-config", CONFIG_CORES), tally)?;
     counted(&under_miri("kernel", KERNEL_CORES), tally)
 }
@@ -74,7 +79,11 @@ pub(super) fn threads(tally: &mut Tally) -> Result<Done, String> {
         "--package",
         "bounded-ring",
         "--package",
+        "concurrency-gate",
+        "--package",
         "fair-queue",
+        "--package",
+        "rate-quota",
         "--package",
         "kernel",
         "--target-dir",
