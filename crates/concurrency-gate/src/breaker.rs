@@ -216,7 +216,7 @@ impl Breaker {
         match self.phase {
             Phase::Closed | Phase::Ramping { .. } => true,
             Phase::HalfOpen { out, .. } => out == 0,
-            Phase::Open { until } => now > until + self.config.ramp,
+            Phase::Open { until } => now > until.saturating_add(self.config.ramp),
         }
     }
 
@@ -282,7 +282,7 @@ impl Breaker {
         self.epoch = self.epoch.wrapping_add(1);
         self.window.clear();
         self.phase = Phase::Open {
-            until: now + self.config.open_for,
+            until: now.saturating_add(self.config.open_for),
         };
     }
 
