@@ -8,7 +8,9 @@
 use std::time::{Duration, Instant};
 
 use e2e::readiness::Watch;
+use e2e::wait::eventually;
 use e2e::{Node, log};
+use serde_json::Value;
 use testkit::http;
 use testkit::load::{Load, Report, Stream, StreamReport};
 use testkit::process::Metrics;
@@ -116,6 +118,48 @@ async fn a_child_that_panics_again_and_again_harms_nobody_but_is_seen() {
     end(&node).await;
 }
 
+// attack: K-08
+// req: KN-06, KN-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_child_that_crashes_too_often_leaves_the_node_degraded_and_serving() {
+    let node = Node::start(&["demo.crash_every_ms=50"]).await;
+    // Six crashes, with backoffs that double in between, take about ten seconds.
+    let within = Duration::from_secs(45);
+    eventually("the crash loop is told", within, async || {
+        let answer = http::get(node.admin, "/readyz").await.unwrap();
+        assert_eq!(
+            answer.status, 200,
+            "an inessential child does not make a node unready"
+        );
+        let page: Value = serde_json::from_slice(&answer.body).unwrap();
+        let services = page["services"].as_array().unwrap();
+        let flaky = services.iter().find(|s| s["service"] == "demo.flaky");
+        let reason = flaky.unwrap()["reason"].as_str().unwrap();
+        page["state"] == "degraded" && reason.contains("restarted too often")
+    })
+    .await;
+    let service = [("service", "demo.flaky")];
+    let restarts = node
+        .process
+        .metric("service_restarts_total", &service)
+        .await
+        .unwrap();
+    assert!(restarts >= 5.0, "{restarts} restarts");
+    let crashes = log::events(&node.process);
+    let delays = crashes
+        .iter()
+        .filter_map(|event| event["delay_ms"].as_u64());
+    let delays: Vec<u64> = delays.collect();
+    println!("restarted after {delays:?} ms");
+    assert!((100..=500).contains(&delays[0]), "{delays:?}");
+    assert!(delays.iter().all(|delay| *delay <= 5000), "{delays:?}");
+    assert_eq!(
+        http::get(node.demo, "/work?ms=1").await.unwrap().status,
+        200
+    );
+    end(&node).await;
+}
+
 // req: AC-04, GW-17, KN-05, KN-06
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn workers_killed_under_load_lose_no_repeatable_unit() {
@@ -156,6 +200,7 @@ async fn workers_killed_under_load_lose_no_repeatable_unit() {
     end(&node).await;
 }
 
+// attack: K-04
 // req: GW-17, KN-18
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_unit_that_may_not_be_repeated_gets_one_503_when_its_worker_dies() {

@@ -30,6 +30,7 @@ struct Sum {
     late_refused: usize,
 }
 
+// attack: K-01
 // req: AC-01, KN-05, KN-08
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_drain_at_any_moment_answers_all_that_was_accepted_and_ends_in_time() {

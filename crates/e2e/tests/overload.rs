@@ -106,6 +106,7 @@ async fn a_refusal_says_why_and_when_to_come_again_in_header_and_body() {
     .await;
 }
 
+// attack: K-20
 // req: KN-21
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stuck_stderr_slows_no_request_and_what_it_costs_is_counted() {

@@ -131,6 +131,7 @@ async fn in_grace_the_node_is_unready_but_serves_newcomers_and_only_then_closes_
     assert_eq!(status.code(), Some(0), "{status}");
 }
 
+// attack: K-02
 // req: KN-08
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_signal_ends_the_drain_at_once_with_a_code_of_its_own() {
@@ -232,6 +233,7 @@ async fn a_signal_during_start_up_ends_cleanly() {
     );
 }
 
+// attack: K-09
 // req: KN-06, KN-07
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_started_again_once_draining_has_begun() {
