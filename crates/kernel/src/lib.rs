@@ -27,6 +27,8 @@ pub mod signals;
 pub mod supervisor;
 pub mod tasks;
 pub mod telemetry;
+#[cfg(test)]
+mod testing;
 pub mod tree;
 
 use bus::Bus;

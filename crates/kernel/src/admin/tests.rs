@@ -5,11 +5,11 @@ use testkit::http;
 
 use super::*;
 use crate::config::reload_requests;
-use crate::drain::{Outcome, Phase, Plan};
+use crate::drain::{Outcome, Phase};
 use crate::limits;
 use crate::queue::Receiver;
 use crate::serve::{Door, DoorLimits, Patience, serve};
-use crate::supervisor::Supervisor;
+use crate::testing::{supervise, until_ready};
 use crate::tree::{Child, ChildSpec, Restart};
 
 static SPEC: ChildSpec = ChildSpec {
@@ -70,20 +70,8 @@ async fn desk_with(token: Option<&'static str>, guarded: bool) -> Desk {
             Ok(())
         }),
     ];
-    let supervisor = Supervisor::new(kernel.clone(), publisher, children).unwrap();
-    let plan = || Plan {
-        accept_grace: Duration::ZERO,
-        deadline: Duration::from_secs(3),
-    };
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the supervisor is the root of its own tree"
-    )]
-    let running = tokio::spawn(supervisor.run(plan));
-    let mut changes = kernel.readiness.changes();
-    while kernel.readiness.snapshot().state != State::Ready {
-        changes.changed().await.unwrap();
-    }
+    let running = supervise(&kernel, publisher, children);
+    until_ready(&kernel).await;
     Desk {
         kernel,
         address,

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::*;
-use crate::drain::{Outcome, Phase, Plan};
-use crate::supervisor::Supervisor;
+use crate::drain::{Outcome, Phase};
+use crate::testing::{supervise, until_ready};
 use crate::tree::{Child, ChildSpec, Restart};
 
 static SPEC: ChildSpec = ChildSpec {
@@ -79,20 +79,8 @@ async fn bench(text: &str) -> Bench {
             blocking.clone(),
         )
     });
-    let supervisor = Supervisor::new(kernel.clone(), publisher, vec![child]).unwrap();
-    let plan = || Plan {
-        accept_grace: Duration::ZERO,
-        deadline: Duration::from_secs(1),
-    };
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the supervisor is the root of its own tree"
-    )]
-    let running = tokio::spawn(supervisor.run(plan));
-    let mut changes = kernel.readiness.changes();
-    while kernel.readiness.of("config") != crate::readiness::State::Ready {
-        changes.changed().await.unwrap();
-    }
+    let running = supervise(&kernel, publisher, vec![child]);
+    until_ready(&kernel).await;
     Bench {
         kernel,
         reloader,

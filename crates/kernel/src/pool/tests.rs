@@ -3,10 +3,10 @@ use std::sync::atomic::AtomicUsize;
 use futures_util::future::join_all;
 
 use super::*;
-use crate::drain::{Outcome, Phase, Plan};
+use crate::drain::{Outcome, Phase};
 use crate::queue::OnFull;
 use crate::readiness::State;
-use crate::supervisor::Supervisor;
+use crate::testing::{supervise, until_ready};
 use crate::tree::{Child, ChildSpec, Restart};
 
 static QUEUE: QueueSpec = QueueSpec {
@@ -100,20 +100,8 @@ async fn office(workers: usize, units_per_worker: usize) -> Office {
         let pool = pool.clone();
         async move { pool.run(context).await }
     });
-    let supervisor = Supervisor::new(kernel.clone(), publisher, vec![child]).unwrap();
-    let plan = || Plan {
-        accept_grace: Duration::ZERO,
-        deadline: Duration::from_secs(3),
-    };
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the supervisor is the root of its own tree"
-    )]
-    let running = tokio::spawn(supervisor.run(plan));
-    let mut changes = kernel.readiness.changes();
-    while kernel.readiness.of("pool") != State::Ready {
-        changes.changed().await.unwrap();
-    }
+    let running = supervise(&kernel, publisher, vec![child]);
+    until_ready(&kernel).await;
     Office {
         kernel,
         handle,

@@ -5,9 +5,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
 use crate::Kernel;
-use crate::drain::{Outcome, Phase, Plan};
-use crate::readiness::State;
-use crate::supervisor::Supervisor;
+use crate::drain::{Outcome, Phase};
+use crate::testing::{supervise, until_ready};
 use crate::tree::{Child, ChildSpec, Restart};
 
 static SPEC: ChildSpec = ChildSpec {
@@ -61,20 +60,8 @@ async fn house_with(connections: usize, patience: Patience) -> House {
     let child = Child::new(&SPEC, move |context| {
         serve(context, door.clone(), limits, Arc::new(Host))
     });
-    let supervisor = Supervisor::new(kernel.clone(), publisher, vec![child]).unwrap();
-    let plan = || Plan {
-        accept_grace: Duration::ZERO,
-        deadline: Duration::from_secs(3),
-    };
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the supervisor is the root of its own tree"
-    )]
-    let running = tokio::spawn(supervisor.run(plan));
-    let mut changes = kernel.readiness.changes();
-    while kernel.readiness.of("door") != State::Ready {
-        changes.changed().await.unwrap();
-    }
+    let running = supervise(&kernel, publisher, vec![child]);
+    until_ready(&kernel).await;
     House {
         kernel,
         address,
@@ -278,16 +265,7 @@ async fn a_door_whose_child_crashes_keeps_its_address() {
             }
         }
     });
-    let supervisor = Supervisor::new(kernel.clone(), publisher, vec![child]).unwrap();
-    let plan = || Plan {
-        accept_grace: Duration::ZERO,
-        deadline: Duration::from_secs(1),
-    };
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the supervisor is the root of its own tree"
-    )]
-    let running = tokio::spawn(supervisor.run(plan));
+    let running = supervise(&kernel, publisher, vec![child]);
     tokio::time::sleep(Duration::from_millis(60)).await;
     // Connected while nobody accepts, answered after the restart.
     assert_eq!(http::get(address, "/").await.unwrap().status, 200);

@@ -3,12 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::*;
-use crate::tasks;
-
-const PLAN: Plan = Plan {
-    accept_grace: Duration::ZERO,
-    deadline: Duration::from_secs(3),
-};
+use crate::{tasks, testing};
 
 const fn spec(name: &'static str, depends_on: &'static [&'static str], phase: Phase) -> ChildSpec {
     ChildSpec {
@@ -47,12 +42,7 @@ fn steady(spec: &'static ChildSpec, log: &Arc<Mutex<Vec<String>>>) -> Child {
 
 fn supervise(children: Vec<Child>) -> (Kernel, tokio::task::JoinHandle<Outcome>) {
     let (kernel, publisher) = Kernel::new();
-    let supervisor = Supervisor::new(kernel.clone(), publisher, children).unwrap();
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the supervisor itself is under test"
-    )]
-    let running = tokio::spawn(supervisor.run(|| PLAN));
+    let running = testing::supervise(&kernel, publisher, children);
     (kernel, running)
 }
 
