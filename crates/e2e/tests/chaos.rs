@@ -160,7 +160,7 @@ async fn a_child_that_crashes_too_often_leaves_the_node_degraded_and_serving() {
     end(&node).await;
 }
 
-// req: AC-04, GW-17, KN-05, KN-06
+// req: KN-05, KN-06
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn workers_killed_under_load_lose_no_repeatable_unit() {
     let node = Node::start(&["demo.workers=12"]).await;
@@ -201,7 +201,7 @@ async fn workers_killed_under_load_lose_no_repeatable_unit() {
 }
 
 // attack: K-04
-// req: GW-17, KN-18
+// req: KN-18
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_unit_that_may_not_be_repeated_gets_one_503_when_its_worker_dies() {
     let node = Node::start(&["demo.workers=12"]).await;
@@ -227,7 +227,7 @@ async fn a_unit_that_may_not_be_repeated_gets_one_503_when_its_worker_dies() {
     end(&node).await;
 }
 
-// req: AC-04, KN-06, KN-11
+// req: KN-06, KN-11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn half_of_the_workers_killed_at_once_are_back_soon() {
     let node = Node::start(&["demo.workers=12"]).await;

@@ -22,7 +22,7 @@ async fn metric(node: &Node, name: &str, labels: &[(&str, &str)]) -> u64 {
     node.process.metric(name, labels).await.unwrap() as u64
 }
 
-// req: AC-03, KN-04, KN-18
+// req: KN-04, KN-18
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twice_the_load_is_refused_at_once_and_the_half_that_fits_is_served() {
     const SECONDS: u64 = 4;

@@ -5,7 +5,6 @@ use futures_util::future::join_all;
 use super::*;
 use crate::drain::{Outcome, Phase};
 use crate::queue::OnFull;
-use crate::readiness::State;
 use crate::testing::{supervise, until_ready};
 use crate::tree::{Child, ChildSpec, Restart};
 
@@ -236,6 +235,7 @@ async fn units_that_outlive_the_deadline_are_refused_not_forgotten() {
 #[cfg(feature = "chaos")]
 mod killed {
     use super::*;
+    use crate::readiness::State;
 
     // req: KN-06
     #[tokio::test(start_paused = true)]
