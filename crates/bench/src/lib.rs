@@ -3,14 +3,24 @@
 
 pub mod clock;
 pub mod cores;
+pub mod fair_queue;
 pub mod frame;
+pub mod gate;
 pub mod kernel;
 pub mod node;
 pub mod queue;
+pub mod quota;
 pub mod report;
 pub mod soak;
 
 use frame::Benchmark;
 
 /// Every benchmark there is.
-pub const ALL: &[Benchmark] = &[queue::BENCHMARK, kernel::BENCHMARK, node::BENCHMARK];
+pub const ALL: &[Benchmark] = &[
+    queue::BENCHMARK,
+    gate::BENCHMARK,
+    kernel::BENCHMARK,
+    node::BENCHMARK,
+    fair_queue::BENCHMARK,
+    quota::BENCHMARK,
+];
