@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
 
 use kernel::bus::{Event, Notice};
 use kernel::drain::{Phase, Stage};
@@ -25,27 +27,44 @@ pub(crate) static REPORTER: ChildSpec = ChildSpec {
 
 /// The reporter of a node with these doors.
 pub(crate) fn child(doors: &Doors) -> Child {
-    let mut line = String::from("ready");
+    let mut lines = String::from("ready");
     for (name, address) in doors.addresses() {
-        write!(line, " {name}={address}").expect("writing to a String does not fail");
+        write!(lines, " {name}={address}").expect("writing to a String does not fail");
     }
-    Child::new(&REPORTER, move |context| report(context, line.clone()))
+    if let Some(demo) = &doors.demo {
+        lines.push_str(&invitation(demo.address(), doors.admin.address()));
+    }
+    Child::new(&REPORTER, move |context| report(context, lines.clone()))
 }
 
-async fn report(context: Context, line: String) -> Result<(), Failure> {
+/// What to try on the demonstration.
+fn invitation(demo: SocketAddr, admin: SocketAddr) -> String {
+    format!(
+        "\n  try  curl -i 'http://{demo}/work?ms=20'\n       curl http://{admin}/readyz\n       \
+         macronode status --admin {admin}\n       macronode drain --admin {admin}"
+    )
+}
+
+/// How long to wait for the last inessential child before the node is announced without it.
+const STRAGGLER: Duration = Duration::from_secs(1);
+
+async fn report(context: Context, lines: String) -> Result<(), Failure> {
     context.ready.ready();
     let mut events = context.kernel.bus.subscribe(REPORTER.name);
     let (mut before, mut announced) = (State::Unready, false);
     let mut watchdog = Watchdog::of_systemd();
+    let patience = tokio::time::sleep(STRAGGLER);
+    tokio::pin!(patience);
     loop {
         let now = context.kernel.readiness.snapshot().state;
         if now != before {
             tracing::info!(from = ?before, to = ?now, "readiness");
             before = now;
         }
-        if now > State::Unready && !announced {
+        let settled = now == State::Ready || (now == State::Degraded && patience.is_elapsed());
+        if settled && !announced {
             announced = true;
-            announce(&line);
+            announce(&lines);
             tell_systemd(&[NotifyState::Ready, NotifyState::Status("serving")]);
         }
         tokio::select! {
@@ -53,6 +72,7 @@ async fn report(context: Context, line: String) -> Result<(), Failure> {
             notice = events.next() => if let Notice::Event(Event::ConfigUpdated { generation }) = notice {
                 tell_systemd(&[NotifyState::Status(&format!("serving under config {generation}"))]);
             },
+            () = &mut patience, if !announced && !patience.is_elapsed() => {}
             never = watchdog.appease() => match never {},
         }
     }
@@ -64,9 +84,9 @@ async fn report(context: Context, line: String) -> Result<(), Failure> {
 }
 
 /// For scripts and people: which doors are open, and where.
-fn announce(line: &str) {
+fn announce(lines: &str) {
     let mut out = std::io::stdout().lock();
-    let _nobody_reads = writeln!(out, "{line}").and_then(|()| out.flush()).is_err();
+    let _nobody_reads = writeln!(out, "{lines}").and_then(|()| out.flush()).is_err();
 }
 
 fn tell_systemd(states: &[NotifyState<'_>]) {
