@@ -19,7 +19,8 @@ impl Ages {
     }
 
     pub(crate) fn note(&mut self, age: Duration) {
-        let doublings = (u128::BITS - age.as_millis().leading_zeros()) as usize;
+        let millis = age.as_secs() * 1_000 + u64::from(age.subsec_millis());
+        let doublings = (u64::BITS - millis.leading_zeros()) as usize;
         self.buckets[doublings.min(AGE_BUCKETS - 1)] += 1;
     }
 }

@@ -117,19 +117,32 @@ impl Rounds {
         self.newcomers.push_back(field, id);
     }
 
-    /// Whose work is next: a member that can pay for it. Opens and ends turns until there is one.
-    pub(crate) fn turn(&mut self, field: &mut impl Field) -> Option<u32> {
+    /// Whose work is next, and its cost: a member that can pay for it. Opens and ends turns until
+    /// there is one.
+    pub(crate) fn turn(&mut self, field: &mut impl Field) -> Option<(u32, u64)> {
         loop {
-            if self.open == NONE && !self.begin(field) {
-                return None;
+            let begins = self.open == NONE;
+            let id = if begins {
+                self.first(field)?
+            } else {
+                self.open
+            };
+            let need = field.need(id);
+            let member = field.member(id);
+            if begins {
+                member.deficit += member.credit(self.quantum);
             }
-            let id = self.open;
-            match field.need(id) {
-                Some(cost) if field.member(id).deficit >= cost as i64 => return Some(id),
+            match need {
+                Some(cost) if member.deficit >= cost as i64 => {
+                    member.place = Place::Open;
+                    self.open = id;
+                    return Some((id, cost));
+                }
                 Some(_) => {
                     self.open = NONE;
                     self.enlist(field, id, true);
                 }
+                None if begins => self.pass_by(field, id),
                 None => self.emptied(field, id),
             }
         }
@@ -186,27 +199,14 @@ impl Rounds {
         }
     }
 
-    /// Opens the next turn; false if nobody has work.
-    fn begin(&mut self, field: &mut impl Field) -> bool {
-        loop {
-            let Some(id) = self.first(field) else {
-                return false;
-            };
-            let has_work = field.need(id).is_some();
-            let quantum = self.quantum;
-            let member = field.member(id);
-            member.deficit += member.credit(quantum);
-            if has_work {
-                member.place = Place::Open;
-                self.open = id;
-                return true;
-            }
-            member.deficit = member.deficit.min(0);
-            if member.deficit < 0 {
-                self.enlist(field, id, true);
-            } else {
-                self.leave(field, id);
-            }
+    /// A member without work at its turn is forgotten, unless it still owes.
+    fn pass_by(&mut self, field: &mut impl Field, id: u32) {
+        let member = field.member(id);
+        member.deficit = member.deficit.min(0);
+        if member.deficit < 0 {
+            self.enlist(field, id, true);
+        } else {
+            self.leave(field, id);
         }
     }
 

@@ -82,8 +82,8 @@ impl FairQueue {
     /// Waits for a slot in fair order. Never begins at or after the work's deadline; whoever wants
     /// to hear of a passed deadline at once races this with a timer, or has
     /// [`expire`](Self::expire) called by one.
-    pub fn acquire(&self, work: Work) -> Acquire {
-        Acquire::new(self.clone(), work)
+    pub fn acquire(&self, work: Work) -> Acquire<'_> {
+        Acquire::new(self, work)
     }
 
     /// A slot, if one is free and nobody waits; [`Refused::Full`] otherwise.
@@ -196,14 +196,19 @@ impl FairQueue {
     }
 
     /// A slot, a refusal or a place in line.
-    fn enter(&self, work: Work, waker: &Waker) -> Entered {
-        if let Err(why) = self.check(&work) {
+    #[inline]
+    fn enter(&self, work: &Work, waker: &Waker) -> Entered {
+        if let Err(why) = self.check(work) {
             return Entered::Refused(why);
         }
-        let taken = || Entered::Taken(Slot::new(self.clone(), Account::of(&work)));
         if self.shared.word.take() {
-            return taken();
+            return Entered::Taken(Slot::new(self.clone(), Account::of(work)));
         }
+        self.queue_up(work, waker)
+    }
+
+    #[cold]
+    fn queue_up(&self, work: &Work, waker: &Waker) -> Entered {
         // Read and cloned before the lock: both are somebody else's code.
         let (now, waker) = (self.now(), waker.clone());
         let mut calls = Calls::default();
@@ -212,7 +217,7 @@ impl FairQueue {
             Entry::Closed => Err(Refused::Closed),
             Entry::Taken => {
                 drop(line);
-                return taken();
+                return Entered::Taken(Slot::new(self.clone(), Account::of(work)));
             }
             Entry::Queued => line.join(work, waker, now, &mut calls),
         };
@@ -225,11 +230,16 @@ impl FairQueue {
         }
     }
 
+    /// The answer, or the ticket back, which then holds this waker.
     fn collect(&self, ticket: Ticket, waker: &Waker) -> Result<Answer, Ticket> {
-        let mut newer = Some(waker.clone());
-        let mut line = self.line();
-        let collected = line.collect(ticket, &mut newer);
-        drop(line);
+        let ticket = match self.line().collect(ticket, waker) {
+            Ok(answer) => return Ok(answer),
+            Err((ticket, true)) => return Err(ticket),
+            Err((ticket, false)) => ticket,
+        };
+        let mut newer = waker.clone();
+        let collected = self.line().replace_waker(ticket, &mut newer);
+        drop(newer);
         collected
     }
 

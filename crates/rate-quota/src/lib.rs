@@ -29,8 +29,8 @@
 //! let rate = Rate::new(10, Duration::from_secs(1))?.burst(2)?;
 //! let quota = Quota::new(rate, 10_000);
 //! let now = Duration::from_secs(5);
-//! assert_eq!(quota.check(7, 1, now)?.remaining, 1);
-//! assert_eq!(quota.check(7, 1, now)?.remaining, 0);
+//! assert_eq!(quota.check(7, 1, now)?.remaining(), 1);
+//! assert_eq!(quota.check(7, 1, now)?.remaining(), 0);
 //! let denied = quota.check(7, 1, now).unwrap_err();
 //! assert_eq!(denied.retry_after(), Some(Duration::from_millis(100)));
 //! assert!(quota.check(8, 1, now).is_ok());

@@ -52,31 +52,21 @@ impl Quota {
     }
 }
 
-/// Takes `cost` units from every quota, or from none, and answers for the tightest.
+/// Takes `cost` units from every quota, or from none.
 ///
 /// All are looked at before any is taken from. If another caller takes the last units of one
 /// between the look and the taking, the ones before it have been charged for nothing: under such a
 /// race a key may get a little less than its due, never more.
-pub fn check_all(windows: &[(&Quota, u64)], cost: u32, now: Duration) -> Result<Allowed, Denied> {
-    let would = |(quota, key): &(&Quota, u64)| -> Result<(), Denied> {
-        match quota.check(*key, 0, now)? {
-            allowed if allowed.remaining >= cost => Ok(()),
-            // Has to be denied, and says for how long.
-            _ => quota.check(*key, cost, now).map(drop),
-        }
-    };
-    windows.iter().try_for_each(would)?;
-    let mut tightest = Allowed {
-        remaining: u32::MAX,
-        reset_after: Duration::ZERO,
-    };
+pub fn check_all(windows: &[(&Quota, u64)], cost: u32, now: Duration) -> Result<(), Denied> {
     for (quota, key) in windows {
-        let allowed = quota.check(*key, cost, now)?;
-        if allowed.remaining < tightest.remaining {
-            tightest = allowed;
+        if quota.check(*key, 0, now)?.remaining() < cost {
+            // Has to be denied, and says for how long.
+            quota.check(*key, cost, now)?;
         }
     }
-    Ok(tightest)
+    windows
+        .iter()
+        .try_for_each(|(quota, key)| quota.check(*key, cost, now).map(drop))
 }
 
 /// One to one, so that two keys never become one; every bit of the key moves those that choose the

@@ -32,13 +32,25 @@ pub enum RateError {
     TooSlow,
 }
 
-/// What is left after an allowed check, for `RateLimit` headers.
+/// What is left after an allowed check, for `RateLimit` headers. Worked out when asked: most checks
+/// only want to know that they were allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowed {
+    rate: Rate,
+    /// Ticks until the bucket is full.
+    used: u64,
+}
+
+impl Allowed {
     /// Units that could be taken now.
-    pub remaining: u32,
+    pub fn remaining(&self) -> u32 {
+        self.rate.units(self.rate.depth().saturating_sub(self.used))
+    }
+
     /// Until all units are back.
-    pub reset_after: Duration,
+    pub fn reset_after(&self) -> Duration {
+        duration(self.used)
+    }
 }
 
 /// Why a check was denied. Nothing was taken.
@@ -49,10 +61,8 @@ pub enum Denied {
     For {
         /// When the same check would be allowed, if nothing else is taken.
         retry_after: Duration,
-        /// Units that could be taken now, fewer than were asked for.
-        remaining: u32,
-        /// Until all units are back.
-        reset_after: Duration,
+        /// What could be had instead.
+        left: Allowed,
     },
     /// Not ever: it asks for more than the burst.
     #[error("the cost is above the burst")]
@@ -118,26 +128,25 @@ impl Rate {
         cost: u32,
         now: u64,
     ) -> (Result<Allowed, Denied>, u64) {
-        let depth = self.interval * u64::from(self.burst);
-        let wanted = u64::from(cost) * self.interval;
+        let (depth, wanted) = (self.depth(), u64::from(cost) * self.interval);
         let before = full_at.max(now) - now;
-        let after = before + wanted;
-        if after <= depth {
-            let allowed = Allowed {
-                remaining: self.units(depth - after),
-                reset_after: duration(after),
-            };
-            return (Ok(allowed), now + after);
+        let used = before + wanted;
+        if used <= depth {
+            return (Ok(Allowed { rate: *self, used }), now + used);
         }
         if wanted > depth {
             return (Err(Denied::Forever), full_at);
         }
-        let denied = Denied::For {
-            retry_after: duration(after - depth),
-            remaining: self.units(depth.saturating_sub(before)),
-            reset_after: duration(before),
+        let left = Allowed {
+            rate: *self,
+            used: before,
         };
-        (Err(denied), full_at)
+        let retry_after = duration(used - depth);
+        (Err(Denied::For { retry_after, left }), full_at)
+    }
+
+    fn depth(&self) -> u64 {
+        self.interval * u64::from(self.burst)
     }
 
     fn units(&self, ticks: u64) -> u32 {

@@ -85,8 +85,15 @@ impl Set {
 
     #[inline]
     fn find(&self, key: u64) -> Option<usize> {
-        let same = |known: &AtomicU64| known.load(Ordering::Relaxed) == key;
-        self.keys.iter().position(same)
+        // Without a branch per key: which one it is cannot be foretold, and a wrong guess costs more
+        // than to look at all.
+        let mut found = WAYS;
+        for (way, known) in self.keys.iter().enumerate() {
+            if known.load(Ordering::Relaxed) == key {
+                found = way;
+            }
+        }
+        (found < WAYS).then_some(found)
     }
 
     /// Finds a place for a key that had none when looked for: an entry that says nothing, or the

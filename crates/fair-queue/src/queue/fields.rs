@@ -84,11 +84,12 @@ impl<T, F: FnMut(T, Refused)> Field for ClassField<'_, T, F> {
             tell: &mut self.tell,
         };
         let next = class.rounds.turn(&mut field);
-        let cost = next.and_then(|flow| field.need(flow));
-        class.waiting -= lost.items;
-        class.busy_weight -= lost.weight;
-        *self.waiting -= lost.items;
-        cost
+        if lost.items > 0 {
+            class.waiting -= lost.items;
+            class.busy_weight -= lost.weight;
+            *self.waiting -= lost.items;
+        }
+        next.map(|(_, cost)| cost)
     }
 
     fn may_rest(&self) -> bool {
@@ -109,7 +110,7 @@ impl<T> Queue<T> {
         if self.waiting == 0 {
             self.drain.idle();
         }
-        next.map(|index| index as usize)
+        next.map(|(index, _)| index as usize)
     }
 
     pub(super) fn flow_arrives(&mut self, index: usize, id: u32) {

@@ -12,8 +12,8 @@ use crate::work::{Refused, Work};
 /// A slot in fair order, or why there is none. Dropping it leaves the line, or passes the slot on.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
-pub struct Acquire {
-    queue: FairQueue,
+pub struct Acquire<'a> {
+    queue: &'a FairQueue,
     work: Work,
     progress: Progress,
 }
@@ -25,8 +25,8 @@ enum Progress {
     Done,
 }
 
-impl Acquire {
-    pub(super) fn new(queue: FairQueue, work: Work) -> Self {
+impl<'a> Acquire<'a> {
+    pub(super) fn new(queue: &'a FairQueue, work: Work) -> Self {
         Self {
             queue,
             work,
@@ -42,12 +42,12 @@ impl Acquire {
     }
 }
 
-impl Future for Acquire {
+impl Future for Acquire<'_> {
     type Output = Result<Slot, Refused>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match std::mem::replace(&mut self.progress, Progress::Done) {
-            Progress::New => match self.queue.enter(self.work, cx.waker()) {
+            Progress::New => match self.queue.enter(&self.work, cx.waker()) {
                 Entered::Taken(slot) => Poll::Ready(Ok(slot)),
                 Entered::Refused(why) => Poll::Ready(Err(why)),
                 Entered::Waiting(ticket) => {
@@ -68,7 +68,7 @@ impl Future for Acquire {
     }
 }
 
-impl Drop for Acquire {
+impl Drop for Acquire<'_> {
     fn drop(&mut self) {
         let Progress::Waiting(ticket) = std::mem::replace(&mut self.progress, Progress::Done)
         else {

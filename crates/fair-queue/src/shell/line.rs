@@ -76,7 +76,7 @@ impl Line {
 
     pub(super) fn join(
         &mut self,
-        work: Work,
+        work: &Work,
         waker: Waker,
         now: Duration,
         calls: &mut Calls,
@@ -85,7 +85,7 @@ impl Line {
         let tickets = &mut self.tickets;
         let pushed = self
             .queue
-            .push(work, at, now, |ticket, why| {
+            .push(*work, at, now, |ticket, why| {
                 tickets.answer(ticket, Answer::Refused(why), calls);
             })
             .map_err(|(why, _)| why);
@@ -121,26 +121,33 @@ impl Line {
         });
     }
 
-    /// The answer, or the ticket back with the waker replaced by the newer one.
+    /// The answer, or the ticket back and whether it holds this waker already.
     pub(super) fn collect(
         &mut self,
         ticket: Ticket,
-        newer: &mut Option<Waker>,
-    ) -> Result<Answer, Ticket> {
-        match &mut self.tickets.states[ticket.0 as usize] {
-            State::Waiting { waker, .. } => {
-                if let Some(newer) = newer {
-                    std::mem::swap(waker, newer);
-                }
-                Err(ticket)
-            }
+        waker: &Waker,
+    ) -> Result<Answer, (Ticket, bool)> {
+        match &self.tickets.states[ticket.0 as usize] {
             State::Answered(answer) => {
                 let answer = *answer;
                 self.tickets.release(ticket.0);
                 Ok(answer)
             }
+            State::Waiting { waker: held, .. } => Err((ticket, held.will_wake(waker))),
             State::Free { .. } => unreachable!("a ticket is free only after its future gave it up"),
         }
+    }
+
+    /// The answer, or the ticket back with the wakers exchanged.
+    pub(super) fn replace_waker(
+        &mut self,
+        ticket: Ticket,
+        newer: &mut Waker,
+    ) -> Result<Answer, Ticket> {
+        if let State::Waiting { waker, .. } = &mut self.tickets.states[ticket.0 as usize] {
+            std::mem::swap(waker, newer);
+        }
+        self.collect(ticket, newer).map_err(|(ticket, _)| ticket)
     }
 
     /// Gives the ticket up: says what had been answered by then, else leaves the line.

@@ -25,13 +25,13 @@ fn take(queue: &FairQueue, tenant: u64) -> Slot {
     queue.try_acquire(work(tenant)).expect("a slot is free")
 }
 
-fn wait(queue: &FairQueue, work: Work) -> Acquire {
+fn wait(queue: &FairQueue, work: Work) -> Acquire<'_> {
     let mut waiting = queue.acquire(work);
     assert!(poll(&mut waiting, Waker::noop()).is_pending());
     waiting
 }
 
-fn answer(waiting: &mut Acquire) -> Option<Result<Slot, Refused>> {
+fn answer(waiting: &mut Acquire<'_>) -> Option<Result<Slot, Refused>> {
     match poll(waiting, Waker::noop()) {
         Poll::Ready(answer) => Some(answer),
         Poll::Pending => None,

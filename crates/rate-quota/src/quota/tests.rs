@@ -19,7 +19,7 @@ fn a_burst_is_allowed_and_then_the_rate() {
     let quota = Quota::new(rate(10, 5), 100);
     for left in (0..5).rev() {
         assert_eq!(
-            quota.check(1, 1, at(0)).map(|allowed| allowed.remaining),
+            quota.check(1, 1, at(0)).map(|allowed| allowed.remaining()),
             Ok(left)
         );
     }
@@ -31,7 +31,7 @@ fn a_burst_is_allowed_and_then_the_rate() {
     assert_eq!(
         quota
             .check(1, 1, at(1_000))
-            .map(|allowed| allowed.remaining),
+            .map(|allowed| allowed.remaining()),
         Ok(4)
     );
 }
@@ -42,18 +42,16 @@ fn a_check_says_what_the_headers_need() {
     let quota = Quota::new(rate(10, 5), 100);
     let allowed = quota.check(1, 3, at(0)).expect("within the burst");
     assert_eq!(
-        (allowed.remaining, allowed.reset_after),
+        (allowed.remaining(), allowed.reset_after()),
         (2, Duration::from_millis(300))
     );
     let denied = quota.check(1, 4, at(0)).unwrap_err();
-    let expected = Denied::For {
-        retry_after: Duration::from_millis(200),
-        remaining: 2,
-        reset_after: Duration::from_millis(300),
-    };
-    assert_eq!(denied, expected);
+    let wait = Duration::from_millis(200);
+    assert!(
+        matches!(denied, Denied::For { retry_after, left } if retry_after == wait && left == allowed)
+    );
     assert_eq!(
-        quota.check(1, 2, at(0)).map(|allowed| allowed.remaining),
+        quota.check(1, 2, at(0)).map(|allowed| allowed.remaining()),
         Ok(0),
         "a denial takes nothing"
     );
@@ -66,7 +64,7 @@ fn a_cost_above_the_burst_is_denied_for_ever_and_a_cost_of_zero_only_looks() {
     assert_eq!(quota.check(1, u32::MAX, at(0)), Err(Denied::Forever));
     for _ in 0..9 {
         assert_eq!(
-            quota.check(1, 0, at(0)).map(|allowed| allowed.remaining),
+            quota.check(1, 0, at(0)).map(|allowed| allowed.remaining()),
             Ok(5)
         );
     }
@@ -106,7 +104,7 @@ fn a_flood_of_a_million_keys_finds_a_table_that_neither_grows_nor_refuses_all() 
 // req: GW-06
 #[test]
 fn an_entry_goes_only_when_it_says_nothing() {
-    let quota = Quota::seeded(rate(1, 2), 1, 0);
+    let quota = Quota::seeded(rate(1, 2), 1, 0x5eed);
     assert_eq!(quota.sets.len(), 1);
     for key in 0..WAYS as u64 {
         assert!(quota.check(key, 1, at(key)).is_ok());
@@ -122,13 +120,13 @@ fn an_entry_goes_only_when_it_says_nothing() {
     assert_eq!(
         quota
             .check(100, 1, at(1_010))
-            .map(|allowed| allowed.remaining),
+            .map(|allowed| allowed.remaining()),
         Ok(0)
     );
     assert_eq!(
         quota
             .check(0, 1, at(1_011))
-            .map(|allowed| allowed.remaining),
+            .map(|allowed| allowed.remaining()),
         Ok(0)
     );
 }
@@ -141,10 +139,7 @@ fn several_windows_are_taken_from_together_or_not_at_all() {
         Quota::new(rate, 10)
     });
     let windows = [(&second, 1), (&minute, 1)];
-    assert_eq!(
-        check_all(&windows, 5, at(0)).map(|allowed| allowed.remaining),
-        Ok(0)
-    );
+    assert_eq!(check_all(&windows, 5, at(0)), Ok(()));
     let denied = check_all(&windows, 5, at(1_000)).unwrap_err();
     let wait = denied.retry_after().expect("not for ever");
     assert!(
@@ -153,7 +148,7 @@ fn several_windows_are_taken_from_together_or_not_at_all() {
     );
     let left = second
         .check(1, 0, at(1_000))
-        .map(|allowed| allowed.remaining);
+        .map(|allowed| allowed.remaining());
     assert_eq!(left, Ok(5), "the second was not charged");
     assert!(check_all(&windows, 3, at(1_000)).is_ok());
 }
@@ -181,7 +176,7 @@ fn threads_together_get_the_burst_and_no_more() {
 fn threads_that_crowd_one_set_never_get_more_than_their_quota() {
     let rounds = if cfg!(miri) { 50 } else { 20_000 };
     let keys = 3 * WAYS as u64;
-    let quota = Quota::seeded(rate(1_000, 1), 1, 0);
+    let quota = Quota::seeded(rate(1_000, 1), 1, 0x5eed);
     let allowed: Vec<AtomicU32> = (0..keys).map(|_| AtomicU32::new(0)).collect();
     std::thread::scope(|scope| {
         for thread in 0..4_u64 {

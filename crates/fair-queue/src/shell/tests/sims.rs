@@ -12,14 +12,14 @@ const SEEDS: u64 = if cfg!(miri) { 2 } else { 30 };
 
 /// Everybody who wants or has a slot.
 #[derive(Default)]
-struct Crowd {
-    waiting: Vec<Acquire>,
+struct Crowd<'a> {
+    waiting: Vec<Acquire<'a>>,
     held: Vec<Slot>,
     refused: usize,
 }
 
-impl Crowd {
-    fn come(&mut self, queue: &FairQueue, work: Work) {
+impl<'a> Crowd<'a> {
+    fn come(&mut self, queue: &'a FairQueue, work: Work) {
         let mut seeker = queue.acquire(work);
         match answer(&mut seeker) {
             None => self.waiting.push(seeker),
@@ -205,7 +205,7 @@ fn retry_after_is_the_wait_at_the_measured_drain_rate() {
         None,
         "nothing was measured yet"
     );
-    let step = |crowd: &mut Crowd, hand: &Hand, rng: &mut sim::Rng| {
+    let step = |crowd: &mut Crowd<'_>, hand: &Hand, rng: &mut sim::Rng| {
         hand.advance(Duration::from_micros(1_250));
         if !crowd.held.is_empty() {
             drop(crowd.held.swap_remove(rng.usize(0..crowd.held.len())));

@@ -69,8 +69,8 @@ proptest! {
                 && let Some(wait) = denied.retry_after()
             {
                 let early = wait.saturating_sub(Duration::from_nanos(1));
-                prop_assert!(quota.check(key, 0, now + wait).is_ok_and(|left| left.remaining >= cost));
-                prop_assert!(quota.check(key, 0, now + early).is_ok_and(|left| left.remaining < cost));
+                prop_assert!(quota.check(key, 0, now + wait).is_ok_and(|left| left.remaining() >= cost));
+                prop_assert!(quota.check(key, 0, now + early).is_ok_and(|left| left.remaining() < cost));
             }
         }
     }
