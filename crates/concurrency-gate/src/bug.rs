@@ -8,6 +8,8 @@ pub(crate) enum Bug {
     CountInTwoSteps,
     /// A freed slot goes back to the count even when somebody stands in line.
     FreeInsteadOfHandOver,
+    /// A leaving caller looks for waiters before it frees its slot, not after.
+    LookOnce,
     /// A cancelled waiter keeps the slot it had been handed.
     KeepSlotOnCancel,
     /// A waiter joins the line without telling the word.

@@ -4,26 +4,24 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 
 use crate::lease::Lease;
 use crate::rejection::Rejection;
 use crate::wait::Wait;
 
-pin_project! {
-    /// A slot in order of arrival, or a refusal when the time is over. The timer is set only by
-    /// those who have to wait.
-    #[must_use = "futures do nothing unless polled"]
-    #[derive(Debug)]
-    pub struct Enter<'h, K> {
-        wait: Wait<'h, K>,
-        #[pin]
-        timer: Option<Sleep>,
-    }
+/// A slot in order of arrival, or a refusal when the time is over.
+#[must_use = "futures do nothing unless polled"]
+#[derive(Debug)]
+pub struct Enter<'h, K> {
+    wait: Wait<'h, K>,
+    /// Made by those who have to wait: a timer is several times as large as the rest, and the rest
+    /// is moved around.
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<'h, K> Enter<'h, K> {
+    #[inline]
     pub(crate) fn new(wait: Wait<'h, K>) -> Self {
         Self { wait, timer: None }
     }
@@ -34,16 +32,14 @@ impl<'h, K> Future for Enter<'h, K> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
-        if let Poll::Ready(entered) = Pin::new(&mut *this.wait).poll(cx) {
+        let Self { wait, timer } = self.get_mut();
+        if let Poll::Ready(entered) = Pin::new(&mut *wait).poll(cx) {
             return Poll::Ready(entered);
         }
-        if this.timer.is_none() {
-            this.timer.set(Some(sleep(this.wait.remaining())));
-        }
-        match this.timer.as_pin_mut().map(|timer| timer.poll(cx)) {
-            Some(Poll::Ready(())) => Poll::Ready(this.wait.expire()),
-            _ => Poll::Pending,
+        let timer = timer.get_or_insert_with(|| Box::pin(sleep(wait.remaining())));
+        match timer.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(wait.expire()),
+            Poll::Pending => Poll::Pending,
         }
     }
 }

@@ -61,6 +61,20 @@ pub(crate) struct Entry {
     setup: StdArc<Setup>,
 }
 
+/// What an entry has counted since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) admitted: u64,
+    pub(crate) queued: u64,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.admitted += other.admitted;
+        self.queued += other.queued;
+    }
+}
+
 /// What an admitted caller carries until it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pass {
@@ -189,14 +203,16 @@ impl Entry {
         if !matches!(verdict, Verdict::Ignored) || pass.probe {
             self.judge(pass, verdict);
         }
-        let mut word = self.word();
-        while !word.has(QUEUED) {
-            match self.swap(word, word.release()) {
-                Ok(()) => return,
-                Err(seen) => word = seen,
-            }
+        if self.word().has(QUEUED) {
+            return self.hand_over(verdict);
         }
-        self.hand_over(verdict);
+        let before = Word(self.word.fetch_sub(1, Ordering::AcqRel));
+        debug_assert!(before.in_flight() > 0, "a slot is given back once");
+        // Somebody has joined since: the slot that just became free is theirs, nobody else can
+        // take it as long as the mark stands.
+        if before.has(QUEUED) && !seeded(Bug::LookOnce) {
+            self.let_in(verdict);
+        }
     }
 
     /// What a caller in a hurry is told about this word.
@@ -255,15 +271,19 @@ impl Entry {
         Duration::from_secs(u64::from(self.used_s.load(Relaxed)))
     }
 
-    /// Somebody has it in use without entering.
+    /// Somebody has it in use without entering. Two at once may differ by what they were told.
     pub(crate) fn touch(&self, now: Duration) {
-        self.used_s.fetch_max(seconds(now), Relaxed);
+        let latest = self.used_s.load(Relaxed).max(seconds(now));
+        self.used_s.store(latest, Relaxed);
     }
 
-    /// All admissions ever.
-    pub(crate) fn admissions(&self) -> u64 {
+    pub(crate) fn counts(&self) -> Counts {
         let fast = self.word().total(self.halves.load(Relaxed));
-        fast + self.detail.get().map_or(0, Detail::granted)
+        let (granted, queued) = self.detail.get().map(Detail::counts).unwrap_or_default();
+        Counts {
+            admitted: fast + granted,
+            queued,
+        }
     }
 
     /// Different for entries that differ: where they stand in memory.

@@ -139,7 +139,7 @@ impl<K: Hash + Eq + Clone> Gate<K> {
 
     /// A slot for the key, now or not at all; for those who come once.
     pub fn try_enter(&self, key: &K, now: Duration) -> Result<Lease<'static, K>, Rejection> {
-        self.handle(key, now).try_enter_owned(now)
+        self.handle(key, now).into_lease(now)
     }
 
     /// Forgets keys that have been idle, and says when to come again.

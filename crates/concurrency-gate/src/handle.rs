@@ -10,7 +10,9 @@ use crate::rejection::Rejection;
 use crate::sync::Arc;
 use crate::wait::Wait;
 
-/// A key and its entry, in one allocation.
+/// A key and its entry, in one allocation. In this order: a lookup reads the key and then counts a
+/// reference just before it, which should not take two cache lines.
+#[repr(C)]
 pub(crate) struct Node<K> {
     pub(crate) key: K,
     pub(crate) entry: Entry,
@@ -47,6 +49,26 @@ impl<K> KeyHandle<K> {
     /// Like [`try_enter`](Self::try_enter), free of the handle's lifetime.
     pub fn try_enter_owned(&self, now: Duration) -> Result<Lease<'static, K>, Rejection> {
         self.try_enter(now).map(Lease::into_owned)
+    }
+
+    /// Like [`try_enter_owned`](Self::try_enter_owned), with the handle's own reference.
+    pub(crate) fn into_lease(self, now: Duration) -> Result<Lease<'static, K>, Rejection> {
+        let node = self.into_chosen();
+        let pass = node.entry.try_enter(now)?;
+        Ok(Lease::new(Keep::Owned(node), pass, now))
+    }
+
+    /// Like [`enter_owned`](Self::enter_owned), with the handle's own reference.
+    #[cfg(feature = "tower")]
+    pub(crate) fn into_enter(self, now: Duration) -> crate::Enter<'static, K> {
+        crate::Enter::new(Wait::new(Keep::Owned(self.into_chosen()), now, None))
+    }
+
+    fn into_chosen(self) -> Arc<Node<K>> {
+        match self.spare {
+            Some(spare) if load(&spare.entry) < load(&self.node.entry) => spare,
+            _ => self.node,
+        }
     }
 
     /// A slot in order of arrival; waits at most for the key's `wait_timeout` and until the

@@ -80,7 +80,7 @@ where
         let handle = self.rules.gate.handle(&(self.rules.key)(&request), now);
         Gated {
             stage: Stage::Entering {
-                enter: handle.enter_owned(now, None),
+                enter: handle.into_enter(now),
                 call: Some((inner, request)),
             },
             rules: Arc::clone(&self.rules),

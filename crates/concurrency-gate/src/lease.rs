@@ -38,14 +38,6 @@ impl<K> Keep<'_, K> {
             Self::Owned(node) => node,
         })
     }
-
-    /// The same for another; a reference where it was one.
-    pub(crate) fn again(&self) -> Self {
-        match self {
-            Self::Borrowed(node) => Self::Borrowed(node),
-            Self::Owned(node) => Self::Owned(Arc::clone(node)),
-        }
-    }
 }
 
 impl<'h, K> Lease<'h, K> {

@@ -112,6 +112,18 @@ impl Line {
         }
     }
 
+    pub(crate) fn is_called(&self, ticket: &Ticket) -> bool {
+        matches!(self.places[ticket.index as usize], Place::Called(_))
+    }
+
+    /// Whether calling this waiter would wake the task of that waker.
+    pub(crate) fn would_wake(&self, ticket: &Ticket, newer: &Waker) -> bool {
+        match &self.places[ticket.index as usize] {
+            Place::Waiting { waker, .. } => waker.will_wake(newer),
+            Place::Called(_) | Place::Free { .. } => false,
+        }
+    }
+
     /// Since when the first waits.
     pub(crate) fn first_since(&self) -> Option<Duration> {
         match &self.places[self.first? as usize] {

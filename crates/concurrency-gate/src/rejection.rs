@@ -53,7 +53,7 @@ impl Rejection {
         Self::in_ms(reason, ms as u32)
     }
 
-    pub(crate) fn in_ms(reason: Reason, retry_after_ms: u32) -> Self {
+    pub(crate) const fn in_ms(reason: Reason, retry_after_ms: u32) -> Self {
         Self {
             reason,
             retry_after_ms,

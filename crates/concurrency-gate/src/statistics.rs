@@ -47,10 +47,11 @@ impl<K: Hash + Eq + Clone> Gate<K> {
     /// The counts so far. Admissions are counted with their entries, so this visits every key.
     pub fn statistics(&self) -> Statistics {
         let core = self.core();
+        let counts = core.table.counts();
         Statistics {
-            acquired: core.table.admissions(),
+            acquired: counts.admitted,
             rejected: Rejected(Reason::ALL.map(|reason| core.tally.rejections(reason))),
-            queued: core.tally.events(Event::Queued),
+            queued: counts.queued,
             timed_out: core.tally.events(Event::TimedOut),
             evicted: core.table.evicted(),
             breaker_openings: core.tally.events(Event::BreakerOpened),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use hashbrown::HashTable;
 
 use crate::bug::{Bug, seeded};
-use crate::entry::{Entry, Setup};
+use crate::entry::{Counts, Entry, Setup};
 use crate::gate::{GateConfig, GateError};
 use crate::handle::{KeyHandle, Node};
 use crate::sync::counter::{AtomicU64, AtomicUsize, Relaxed};
@@ -41,8 +41,8 @@ pub(crate) struct Table<K> {
 
 struct Shard<K> {
     nodes: HashTable<Arc<Node<K>>>,
-    /// Admissions by entries that are gone.
-    retired: u64,
+    /// What entries that are gone have counted.
+    retired: Counts,
 }
 
 /// What a sweep did.
@@ -60,7 +60,7 @@ impl<K: Hash + Eq + Clone> Table<K> {
     pub(crate) fn new(config: &GateConfig, default: StdArc<Setup>) -> Self {
         let shard = || Shard {
             nodes: HashTable::new(),
-            retired: 0,
+            retired: Counts::default(),
         };
         Self {
             hasher: RandomState::new(),
@@ -161,7 +161,7 @@ impl<K: Hash + Eq + Clone> Table<K> {
             shard.nodes.retain(|node| {
                 let stays = !self.is_evictable(node, now);
                 if !stays {
-                    *retired += node.entry.admissions();
+                    *retired += node.entry.counts();
                     evicted += 1;
                 }
                 stays
@@ -200,15 +200,19 @@ impl<K: Hash + Eq + Clone> Table<K> {
         self.sweep_every / 10 / 1024 * share
     }
 
-    /// Admissions by all entries, those gone included. Per shard under its lock, so that an entry
-    /// is counted once, whether it was just evicted or not.
-    pub(crate) fn admissions(&self) -> u64 {
-        let shards = self.shards.iter().map(|shard| {
+    /// What all entries have counted, those gone included. Per shard under its lock, so that an
+    /// entry counts once, whether it was just evicted or not.
+    pub(crate) fn counts(&self) -> Counts {
+        let mut sum = self.overflow.counts();
+        for shard in &self.shards {
             let shard = lock(shard);
-            let live: u64 = shard.nodes.iter().map(|node| node.entry.admissions()).sum();
-            shard.retired + live
-        });
-        shards.sum::<u64>() + self.overflow.admissions()
+            sum += shard.retired;
+            shard
+                .nodes
+                .iter()
+                .for_each(|node| sum += node.entry.counts());
+        }
+        sum
     }
 
     /// Every entry; those beyond the cap by their number.
@@ -220,7 +224,7 @@ impl<K: Hash + Eq + Clone> Table<K> {
     }
 
     fn retire(&self, shard: &mut Shard<K>, node: &Arc<Node<K>>) {
-        shard.retired += node.entry.admissions();
+        shard.retired += node.entry.counts();
         self.keys.fetch_sub(1, Relaxed);
     }
 

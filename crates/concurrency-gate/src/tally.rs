@@ -15,13 +15,12 @@ pub(crate) struct Tally {
 #[repr(align(128))]
 struct Stripe {
     rejected: [AtomicU64; Reason::ALL.len()],
-    events: [AtomicU64; 3],
+    events: [AtomicU64; 2],
 }
 
 /// What is counted besides admissions and rejections.
 #[derive(Clone, Copy)]
 pub(crate) enum Event {
-    Queued,
     TimedOut,
     BreakerOpened,
 }

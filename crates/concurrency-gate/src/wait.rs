@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::entry::{Entered, Pass};
 use crate::lease::{Keep, Lease};
 use crate::line::{Answer, Ticket};
-use crate::rejection::Rejection;
+use crate::rejection::{Reason, Rejection};
 
 /// A slot in order of arrival. Dropping it leaves the line, or passes on what it had been given.
 ///
@@ -17,53 +17,82 @@ use crate::rejection::Rejection;
 /// [`remaining`](Self::remaining) has passed, as [`Enter`](crate::Enter) does.
 #[must_use = "futures do nothing unless polled"]
 pub struct Wait<'h, K> {
-    keep: Keep<'h, K>,
+    /// `None` once it has been answered.
+    keep: Option<Keep<'h, K>>,
     began: Duration,
-    until: Duration,
+    deadline: Option<Duration>,
     ticket: Option<Ticket>,
 }
 
 impl<'h, K> Wait<'h, K> {
+    #[inline]
     pub(crate) fn new(keep: Keep<'h, K>, now: Duration, deadline: Option<Duration>) -> Self {
-        let patience = now.saturating_add(keep.entry().setup().limit.wait_timeout);
         Self {
-            keep,
+            keep: Some(keep),
             began: now,
-            until: deadline.map_or(patience, |deadline| deadline.min(patience)),
+            deadline,
             ticket: None,
         }
     }
 
     /// How long it may take from the moment it was asked for.
     pub fn remaining(&self) -> Duration {
-        self.until.saturating_sub(self.began)
+        let Some(keep) = &self.keep else {
+            return Duration::ZERO;
+        };
+        let patience = keep.entry().setup().limit.wait_timeout;
+        self.deadline.map_or(patience, |deadline| {
+            patience.min(deadline.saturating_sub(self.began))
+        })
     }
 
     /// The time is over: a slot that came just now, or the refusal.
     pub fn expire(&mut self) -> Result<Lease<'h, K>, Rejection> {
-        let answer = self
-            .ticket
-            .take()
-            .and_then(|ticket| self.keep.entry().withdraw(ticket));
-        match answer {
-            Some(answer) => self.told(answer),
-            None => Err(self.keep.entry().timed_out()),
+        let keep = self.keep.take().ok_or(SPENT)?;
+        let ticket = self.ticket.take();
+        match ticket.and_then(|ticket| keep.entry().withdraw(ticket)) {
+            Some(answer) => self.told(keep, answer),
+            None => Err(keep.entry().timed_out()),
         }
     }
 
-    fn told(&self, answer: Answer) -> Result<Lease<'h, K>, Rejection> {
+    fn told(&self, keep: Keep<'h, K>, answer: Answer) -> Result<Lease<'h, K>, Rejection> {
         match answer {
             Answer::Granted { at, epoch } => {
                 let pass = Pass {
                     epoch,
                     probe: false,
                 };
-                Ok(Lease::new(self.keep.again(), pass, at.max(self.began)))
+                Ok(Lease::new(keep, pass, at.max(self.began)))
             }
-            Answer::Refused(rejection) => Err(self.keep.entry().reject(rejection)),
+            Answer::Refused(rejection) => Err(keep.entry().reject(rejection)),
+        }
+    }
+
+    /// The first poll: a slot, a refusal, or a place in line.
+    #[inline]
+    fn begin(
+        &mut self,
+        keep: Keep<'h, K>,
+        cx: &Context<'_>,
+    ) -> Poll<Result<Lease<'h, K>, Rejection>> {
+        if self.deadline.is_some_and(|deadline| deadline <= self.began) {
+            return Poll::Ready(Err(keep.entry().late()));
+        }
+        match keep.entry().enter(cx.waker(), self.began) {
+            Ok(Entered::Admitted(pass)) => Poll::Ready(Ok(Lease::new(keep, pass, self.began))),
+            Ok(Entered::Queued(ticket)) => {
+                self.ticket = Some(ticket);
+                self.keep = Some(keep);
+                Poll::Pending
+            }
+            Err(rejection) => Poll::Ready(Err(rejection)),
         }
     }
 }
+
+/// What somebody is told who asks again after the answer.
+const SPENT: Rejection = Rejection::in_ms(Reason::Deadline, 1);
 
 impl<'h, K> Future for Wait<'h, K> {
     type Output = Result<Lease<'h, K>, Rejection>;
@@ -71,25 +100,18 @@ impl<'h, K> Future for Wait<'h, K> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let entry = this.keep.entry();
-        if this.ticket.is_some() {
-            return match entry.answer(&mut this.ticket, cx) {
-                Some(answer) => Poll::Ready(this.told(answer)),
-                None => Poll::Pending,
-            };
+        let Some(keep) = this.keep.take() else {
+            return Poll::Ready(Err(SPENT));
+        };
+        if this.ticket.is_none() {
+            return this.begin(keep, cx);
         }
-        if this.until <= this.began {
-            return Poll::Ready(Err(entry.late()));
-        }
-        match entry.enter(cx.waker(), this.began) {
-            Ok(Entered::Admitted(pass)) => {
-                Poll::Ready(Ok(Lease::new(this.keep.again(), pass, this.began)))
-            }
-            Ok(Entered::Queued(ticket)) => {
-                this.ticket = Some(ticket);
+        match keep.entry().answer(&mut this.ticket, cx) {
+            Some(answer) => Poll::Ready(this.told(keep, answer)),
+            None => {
+                this.keep = Some(keep);
                 Poll::Pending
             }
-            Err(rejection) => Poll::Ready(Err(rejection)),
         }
     }
 }
@@ -98,8 +120,8 @@ impl<K> Unpin for Wait<'_, K> {}
 
 impl<K> Drop for Wait<'_, K> {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take() {
-            self.keep.entry().cancel(ticket);
+        if let (Some(keep), Some(ticket)) = (&self.keep, self.ticket.take()) {
+            keep.entry().cancel(ticket);
         }
     }
 }
@@ -108,7 +130,7 @@ impl<K> fmt::Debug for Wait<'_, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wait")
             .field("began", &self.began)
-            .field("until", &self.until)
+            .field("deadline", &self.deadline)
             .field("queued", &self.ticket.is_some())
             .finish()
     }

@@ -70,11 +70,6 @@ impl Word {
         Self(self.0 + 1)
     }
 
-    pub(crate) fn release(self) -> Self {
-        debug_assert!(self.in_flight() > 0, "a slot is given back once");
-        Self(self.0 - 1)
-    }
-
     pub(crate) fn set_limit(self, limit: u32) -> Self {
         Self(self.0 & !(COUNT_MASK << LIMIT_SHIFT) | u64::from(limit) << LIMIT_SHIFT)
     }

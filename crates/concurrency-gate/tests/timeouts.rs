@@ -1,9 +1,9 @@
 //! How long `enter` waits, by tokio's paused clock.
+#![cfg(feature = "tokio")]
 #![expect(
     clippy::disallowed_methods,
     reason = "a test is the one who tells the time"
 )]
-#![cfg(feature = "tokio")]
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! The layer in front of services: what is waited for, what is refused, what counts as failure.
+#![cfg(feature = "tower")]
 #![expect(
     clippy::disallowed_methods,
     reason = "a test is the one who tells the time"
 )]
-#![cfg(feature = "tower")]
 
 use std::future::{Future, Ready, ready};
 use std::pin::Pin;

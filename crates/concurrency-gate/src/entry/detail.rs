@@ -19,6 +19,7 @@ pub(super) struct Detail {
     holds: Histogram,
     /// Admissions by the slow path.
     granted: AtomicU64,
+    queued: AtomicU64,
     hold_mean_us: AtomicU32,
     waiting: AtomicU32,
 }
@@ -53,6 +54,7 @@ impl Detail {
             waits: Histogram::new(),
             holds: Histogram::new(),
             granted: AtomicU64::new(0),
+            queued: AtomicU64::new(0),
             hold_mean_us: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
         }
@@ -63,17 +65,24 @@ impl Detail {
         (self.hold_mean_us.load(Relaxed), self.waiting.load(Relaxed))
     }
 
-    pub(super) fn granted(&self) -> u64 {
-        self.granted.load(Relaxed)
+    /// Admissions that the word does not count, and callers that had to wait.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.granted.load(Relaxed), self.queued.load(Relaxed))
     }
 
     /// An admission that the word does not count; only under the lock.
     pub(super) fn note_granted(&self) {
-        self.granted.store(self.granted() + 1, Relaxed);
+        self.granted.store(self.granted.load(Relaxed) + 1, Relaxed);
     }
 
+    /// Somebody joined the line; only under the lock.
+    pub(super) fn note_queued(&self) {
+        self.queued.store(self.queued.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// Only under the lock.
     pub(super) fn note_wait(&self, wait: Duration) {
-        self.waits.add(wait);
+        self.waits.add_alone(wait);
     }
 
     /// The mean is moved without a lock: a lost sample does not matter.

@@ -56,7 +56,13 @@ impl Entry {
                 word.set(QUEUED, !seeded(Bug::JoinUnseen))
                     .set(FULL, length == queue_max)
             };
-            match self.swap(word, next) {
+            // Where the mark stands already, nothing can change but by those who leave.
+            let swapped = if next == word {
+                Ok(())
+            } else {
+                self.swap(word, next)
+            };
+            match swapped {
                 Ok(()) if free => {
                     self.note_admission(next, now);
                     return Ok(Entered::Admitted(self.free_pass(inner)));
@@ -67,7 +73,7 @@ impl Entry {
         }
         let ticket = inner.line.join(now, waker);
         detail.note_waiting(&inner.line);
-        self.setup.tally.happened(self.number(), Event::Queued);
+        detail.note_queued();
         Ok(Entered::Queued(ticket))
     }
 
@@ -79,21 +85,17 @@ impl Entry {
         }
     }
 
-    /// Passes a slot on without its being free in between, so that nobody can barge in. Where more
-    /// are inside than the limit allows, the slot pays the debt instead.
+    /// Passes a slot on without its being free in between. Where more are inside than the limit
+    /// allows, the slot pays the debt instead.
     #[cold]
     pub(super) fn hand_over(&self, verdict: Verdict) {
         let detail = self.detail();
         let mut inner = lock(&detail.inner);
-        let told = match verdict {
-            Verdict::Success { now, .. } | Verdict::Failure { now, .. } => Some(now),
-            Verdict::Ignored | Verdict::Panicked { .. } => self.setup.clock.map(|clock| clock()),
-        };
-        let now = told.map_or(inner.latest, |now| inner.at(now));
+        let now = self.moment(&mut inner, verdict);
         let word = self.word();
         let in_debt = word.in_flight() > word.limit() && !seeded(Bug::HandOverDebt);
         if in_debt || inner.line.is_empty() || seeded(Bug::FreeInsteadOfHandOver) {
-            self.update(Word::release);
+            self.word.fetch_sub(1, Ordering::AcqRel);
             return;
         }
         let waker = self.call_first(detail, &mut inner, now);
@@ -102,6 +104,27 @@ impl Entry {
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+
+    /// Gives what is free to those who wait.
+    #[cold]
+    pub(super) fn let_in(&self, verdict: Verdict) {
+        let detail = self.detail();
+        let mut woken = Vec::new();
+        let mut inner = lock(&detail.inner);
+        self.moment(&mut inner, verdict);
+        self.fill(detail, &mut inner, &mut woken);
+        drop(inner);
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    /// The time as far as somebody who leaves can tell.
+    fn moment(&self, inner: &mut Inner, verdict: Verdict) -> Duration {
+        let told = match verdict {
+            Verdict::Success { now, .. } | Verdict::Failure { now, .. } => Some(now),
+            Verdict::Ignored | Verdict::Panicked { .. } => self.setup.clock.map(|clock| clock()),
+        };
+        told.map_or(inner.latest, |now| inner.at(now))
     }
 
     /// Tells the first in line that a slot, which is counted already, is its own.
@@ -118,7 +141,7 @@ impl Entry {
     pub(super) fn fill(&self, detail: &Detail, inner: &mut Inner, woken: &mut Vec<Waker>) {
         while !inner.line.is_empty() && self.word().has_free() {
             // The word counts only the slot: the admission is counted with the grants.
-            self.update(Word::take);
+            self.word.fetch_add(1, Ordering::AcqRel);
             let now = inner.latest;
             woken.extend(self.call_first(detail, inner, now));
         }
@@ -155,17 +178,31 @@ impl Entry {
     /// What a waiter has been told; `None` while it still waits, from now on with this waker.
     pub(crate) fn answer(&self, ticket: &mut Option<Ticket>, cx: &Context<'_>) -> Option<Answer> {
         let detail = self.detail();
+        let mut inner = lock(&detail.inner);
+        if ticket
+            .as_ref()
+            .is_some_and(|ticket| inner.line.is_called(ticket))
+        {
+            let left = ticket.take().map(|ticket| inner.line.leave(ticket));
+            drop(inner);
+            return left?.answer();
+        }
+        let known = ticket
+            .as_ref()
+            .is_none_or(|ticket| inner.line.would_wake(ticket, cx.waker()));
+        if known {
+            return None;
+        }
+        // Cloned outside of the lock: a waker is somebody else's code.
+        drop(inner);
         let mut waker = cx.waker().clone();
         let mut inner = lock(&detail.inner);
-        let waits = ticket
-            .as_ref()
-            .is_some_and(|ticket| inner.line.refresh(ticket, &mut waker));
-        let left = match ticket.take_if(|_| !waits) {
-            Some(ticket) => inner.line.leave(ticket),
-            None => return None,
+        let left = match ticket {
+            Some(place) if inner.line.refresh(place, &mut waker) => None,
+            _ => ticket.take().map(|ticket| inner.line.leave(ticket)),
         };
         drop(inner);
-        left.answer()
+        left?.answer()
     }
 
     /// Leaves the line and says what had been answered by then.

@@ -135,6 +135,7 @@ fn bugs_of_the_hand_over_are_caught() {
     catches(Bug::CountInTwoSteps, limit);
     catches(Bug::FreeInsteadOfHandOver, limit);
     catches(Bug::JoinUnseen, limit);
+    catches(Bug::LookOnce, limit);
     catches(
         Bug::KeepSlotOnCancel,
         "models::handover::cancellation_loses_no_slot",

@@ -1,6 +1,7 @@
 //! The shared entries of keys beyond the cap: each key uses two of them, picked by its hash, so
 //! that hardly two keys share both.
 
+use crate::entry::Counts;
 use crate::handle::{KeyHandle, Node};
 use crate::sync::counter::{AtomicU64, Relaxed};
 use crate::sync::{Arc, Mutex, lock};
@@ -14,14 +15,14 @@ pub(super) struct Overflow<K> {
 struct Nodes<K> {
     /// Made on first use; the key inside is that of the first to come and means nothing.
     shared: Vec<Option<Arc<Node<K>>>>,
-    retired: u64,
+    retired: Counts,
 }
 
 impl<K> Overflow<K> {
     pub(super) fn new(entries: usize) -> Self {
         let nodes = Nodes {
             shared: (0..entries).map(|_| None).collect(),
-            retired: 0,
+            retired: Counts::default(),
         };
         Self {
             nodes: Mutex::new(nodes),
@@ -57,15 +58,17 @@ impl<K> Overflow<K> {
         let Nodes { shared, retired } = &mut *nodes;
         for place in shared {
             if let Some(node) = place.take_if(|node| evictable(node)) {
-                *retired += node.entry.admissions();
+                *retired += node.entry.counts();
             }
         }
     }
 
-    pub(super) fn admissions(&self) -> u64 {
+    pub(super) fn counts(&self) -> Counts {
         let nodes = lock(&self.nodes);
+        let mut sum = nodes.retired;
         let live = nodes.shared.iter().flatten();
-        nodes.retired + live.map(|node| node.entry.admissions()).sum::<u64>()
+        live.for_each(|node| sum += node.entry.counts());
+        sum
     }
 
     pub(super) fn each(&self, mut visit: impl FnMut(usize, &Arc<Node<K>>)) {
