@@ -1,13 +1,11 @@
 //! The flows that are in play; of a tenant without work or debt nothing is kept.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher};
-
+use crate::index::Index;
 use crate::items::Row;
 use crate::rounds::Member;
 
 /// Whose flow: the class's index and the tenant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) tenant: u64,
     pub(crate) class: u16,
@@ -29,7 +27,8 @@ pub(crate) struct Flow {
 #[derive(Debug)]
 pub(crate) struct Flows {
     places: Vec<Flow>,
-    by_key: HashMap<Key, u32, Mix>,
+    index: Index,
+    len: usize,
     /// Free places, linked by nothing but this stack.
     free: Vec<u32>,
     /// Flows with work.
@@ -43,8 +42,8 @@ impl Flows {
         let all = 2 * flows;
         Self {
             places: Vec::with_capacity(all),
-            // Twice the room: then a table full of gaps is swept in place instead of growing.
-            by_key: HashMap::with_capacity_and_hasher(2 * all, Mix::new()),
+            index: Index::with_room(all),
+            len: 0,
             free: Vec::with_capacity(all),
             busy: 0,
             max_resting: flows,
@@ -52,12 +51,15 @@ impl Flows {
     }
 
     pub(crate) fn find(&self, key: Key) -> Option<u32> {
-        self.by_key.get(&key).copied()
+        let is_it = |id: u32| self.places[id as usize].key == key;
+        self.index.find(self.index.hash(key), is_it)
     }
 
     /// The flow of this key, in play from now on.
     pub(crate) fn enter(&mut self, key: Key, weight: u32, class_served: i64) -> u32 {
-        if let Some(id) = self.find(key) {
+        let hash = self.index.hash(key);
+        let is_it = |id: u32| self.places[id as usize].key == key;
+        if let Some(id) = self.index.find(hash, is_it) {
             return id;
         }
         let flow = Flow {
@@ -78,7 +80,8 @@ impl Flows {
                 (self.places.len() - 1) as u32
             }
         };
-        self.by_key.insert(key, id);
+        self.index.insert(hash, id);
+        self.len += 1;
         id
     }
 
@@ -86,7 +89,8 @@ impl Flows {
         let flow = self.get_mut(id);
         flow.in_play = false;
         let key = flow.key;
-        self.by_key.remove(&key);
+        self.index.remove(self.index.hash(key), id);
+        self.len -= 1;
         self.free.push(id);
     }
 
@@ -100,12 +104,12 @@ impl Flows {
 
     /// Whether there is room for one more flow without work.
     pub(crate) fn may_rest(&self) -> bool {
-        self.by_key.len() - self.busy <= self.max_resting
+        self.len - self.busy <= self.max_resting
     }
 
     #[cfg(all(test, not(loom)))]
     pub(crate) fn len(&self) -> usize {
-        self.by_key.len()
+        self.len
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Flow)> {
@@ -118,58 +122,5 @@ impl Flows {
     pub(crate) fn longest(&self) -> Option<u32> {
         let longest = self.iter().max_by_key(|(_, flow)| flow.row.len);
         longest.map(|(id, _)| id)
-    }
-}
-
-/// Hashes two words by multiplication, from a start nobody outside knows. The tenants' ids are
-/// hashes already; this only keeps a peer from choosing ids that meet in the table.
-#[derive(Clone, Debug)]
-pub(crate) struct Mix(u64);
-
-impl Mix {
-    fn new() -> Self {
-        Self(start())
-    }
-}
-
-#[cfg(not(loom))]
-fn start() -> u64 {
-    std::hash::RandomState::new().hash_one(0_u64)
-}
-
-/// A model must run the same way each time.
-#[cfg(loom)]
-fn start() -> u64 {
-    0
-}
-
-impl BuildHasher for Mix {
-    type Hasher = Mixer;
-
-    fn build_hasher(&self) -> Mixer {
-        Mixer(self.0)
-    }
-}
-
-pub(crate) struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn write_u64(&mut self, word: u64) {
-        let wide = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = (wide >> 64) as u64 ^ wide as u64;
-    }
-
-    fn write_u16(&mut self, word: u16) {
-        self.0 ^= u64::from(word).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes
-            .iter()
-            .for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0.rotate_left(29)
     }
 }

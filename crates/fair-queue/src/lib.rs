@@ -4,6 +4,7 @@ mod ages;
 mod bug;
 mod drain;
 mod flows;
+mod index;
 mod items;
 mod queue;
 mod rounds;

@@ -82,11 +82,13 @@ impl FairQueue {
     /// Waits for a slot in fair order. Never begins at or after the work's deadline; whoever wants
     /// to hear of a passed deadline at once races this with a timer, or has
     /// [`expire`](Self::expire) called by one.
+    #[inline]
     pub fn acquire(&self, work: Work) -> Acquire<'_> {
         Acquire::new(self, work)
     }
 
     /// A slot, if one is free and nobody waits; [`Refused::Full`] otherwise.
+    #[inline]
     pub fn try_acquire(&self, work: Work) -> Result<Slot, Refused> {
         self.check(&work)?;
         if self.shared.word.take() {
@@ -189,6 +191,7 @@ impl FairQueue {
         snapshot
     }
 
+    #[inline]
     fn check(&self, work: &Work) -> Result<(), Refused> {
         work.check(self.shared.inflight.len(), self.shared.max_cost, || {
             self.now()
@@ -250,12 +253,14 @@ impl FairQueue {
         left
     }
 
+    #[inline]
     fn begins(&self, class: Class) {
         self.shared.inflight[class.index()]
             .0
             .fetch_add(1, Ordering::Relaxed);
     }
 
+    #[inline]
     fn ends(&self, class: Class) {
         self.shared.inflight[class.index()]
             .0
@@ -264,22 +269,26 @@ impl FairQueue {
 
     /// Gives a slot back or hands it over. Without anybody waiting nobody's share is at stake, and a
     /// settlement would change nothing.
-    fn release(&self, account: Account, real_cost: Option<u64>) {
+    #[inline]
+    fn release(&self, account: &Account, real_cost: Option<u64>) {
         if !self.shared.word.give_back() {
             self.hand_over(account, real_cost);
         }
     }
 
     #[cold]
-    fn hand_over(&self, account: Account, real_cost: Option<u64>) {
+    fn hand_over(&self, account: &Account, real_cost: Option<u64>) {
         let now = self.now();
         let mut calls = Calls::default();
         let mut line = self.line();
         if let Some(real_cost) = real_cost {
-            line.queue.settle(account, real_cost);
+            line.queue.settle(*account, real_cost);
         }
-        self.shared.word.remove_one();
-        self.fill(&mut line, now, &mut calls);
+        // From hand to hand: the count stays as it is.
+        if self.shared.word.in_debt() || !line.grant_next(now, &mut calls) {
+            self.shared.word.remove_one();
+        }
+        self.unmark_if_empty(&line);
         drop(line);
         calls.ring();
     }

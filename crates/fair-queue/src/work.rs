@@ -51,6 +51,7 @@ impl Work {
         }
     }
 
+    #[inline]
     pub(crate) fn check(
         &self,
         classes: usize,

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use super::line::{Answer, Left, Ticket};
 use super::{Entered, FairQueue, Slot};
 use crate::bug::{Bug, seeded};
+use crate::queue::Account;
 use crate::work::{Refused, Work};
 
 /// A slot in fair order, or why there is none. Dropping it leaves the line, or passes the slot on.
@@ -36,8 +37,18 @@ impl<'a> Acquire<'a> {
 
     fn slot(&self, answer: Answer) -> Result<Slot, Refused> {
         match answer {
-            Answer::Granted(account) => Ok(Slot::new(self.queue.clone(), account)),
+            Answer::Granted => Ok(Slot::new(self.queue.clone(), Account::of(&self.work))),
             Answer::Refused(why) => Err(why),
+        }
+    }
+
+    fn collect(&mut self, ticket: Ticket, cx: &Context<'_>) -> Poll<Result<Slot, Refused>> {
+        match self.queue.collect(ticket, cx.waker()) {
+            Ok(answer) => Poll::Ready(self.slot(answer)),
+            Err(ticket) => {
+                self.progress = Progress::Waiting(ticket);
+                Poll::Pending
+            }
         }
     }
 }
@@ -45,6 +56,7 @@ impl<'a> Acquire<'a> {
 impl Future for Acquire<'_> {
     type Output = Result<Slot, Refused>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match std::mem::replace(&mut self.progress, Progress::Done) {
             Progress::New => match self.queue.enter(&self.work, cx.waker()) {
@@ -55,13 +67,7 @@ impl Future for Acquire<'_> {
                     Poll::Pending
                 }
             },
-            Progress::Waiting(ticket) => match self.queue.collect(ticket, cx.waker()) {
-                Ok(answer) => Poll::Ready(self.slot(answer)),
-                Err(ticket) => {
-                    self.progress = Progress::Waiting(ticket);
-                    Poll::Pending
-                }
-            },
+            Progress::Waiting(ticket) => self.collect(ticket, cx),
             // Polled after the end: a refusal rather than a panic or an endless wait.
             Progress::Done => Poll::Ready(Err(Refused::Closed)),
         }
@@ -69,17 +75,25 @@ impl Future for Acquire<'_> {
 }
 
 impl Drop for Acquire<'_> {
+    #[inline]
     fn drop(&mut self) {
-        let Progress::Waiting(ticket) = std::mem::replace(&mut self.progress, Progress::Done)
-        else {
-            return;
-        };
+        if let Progress::Waiting(ticket) = std::mem::replace(&mut self.progress, Progress::Done) {
+            self.give_up(ticket);
+        }
+    }
+}
+
+impl Acquire<'_> {
+    #[cold]
+    fn give_up(&mut self, ticket: Ticket) {
         match self.queue.leave(ticket) {
             Left::Waiting(waker) => drop(waker),
             Left::Answered(Answer::Refused(_)) => {}
-            Left::Answered(Answer::Granted(_)) if seeded(Bug::KeepSlotOnCancel) => {}
+            Left::Answered(Answer::Granted) if seeded(Bug::KeepSlotOnCancel) => {}
             // Work that never began has cost nothing.
-            Left::Answered(Answer::Granted(account)) => self.queue.release(account, Some(0)),
+            Left::Answered(Answer::Granted) => {
+                self.queue.release(&Account::of(&self.work), Some(0));
+            }
         }
     }
 }

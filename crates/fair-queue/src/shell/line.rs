@@ -5,13 +5,13 @@ use std::time::Duration;
 use std::task::Waker;
 
 use crate::items::Handle;
-use crate::queue::{Account, Queue};
+use crate::queue::Queue;
 use crate::work::{Refused, Work};
 
 /// What a waiter is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    Granted(Account),
+    Granted,
     Refused(Refused),
 }
 
@@ -43,10 +43,12 @@ impl Calls {
     }
 
     pub(super) fn ring(self) {
-        self.first
-            .into_iter()
-            .chain(self.more)
-            .for_each(Waker::wake);
+        if let Some(waker) = self.first {
+            waker.wake();
+        }
+        if !self.more.is_empty() {
+            self.more.into_iter().for_each(Waker::wake);
+        }
     }
 }
 
@@ -103,7 +105,7 @@ impl Line {
         let Some(next) = next else {
             return false;
         };
-        tickets.answer(next.item, Answer::Granted(next.account), calls);
+        tickets.answer(next.item, Answer::Granted, calls);
         true
     }
 

@@ -14,6 +14,7 @@ pub struct Slot {
 }
 
 impl Slot {
+    #[inline]
     pub(super) fn new(queue: FairQueue, account: Account) -> Self {
         queue.begins(account.class);
         Self {
@@ -24,6 +25,7 @@ impl Slot {
     }
 
     /// Ends the work and replaces its expected cost by the real one.
+    #[inline]
     pub fn settle(mut self, real_cost: u64) {
         self.real_cost = Some(real_cost);
     }
@@ -35,9 +37,10 @@ impl Slot {
 }
 
 impl Drop for Slot {
+    #[inline]
     fn drop(&mut self) {
         self.queue.ends(self.account.class);
-        self.queue.release(self.account, self.real_cost);
+        self.queue.release(&self.account, self.real_cost);
     }
 }
 

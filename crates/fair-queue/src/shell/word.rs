@@ -87,6 +87,10 @@ impl Word {
             if state & CLOSED != 0 {
                 return Entry::Closed;
             }
+            // Set by another waiter, and only changed under the lock.
+            if state & QUEUED != 0 {
+                return Entry::Queued;
+            }
             let free = may_take(state);
             if !free && seeded(Bug::QueueInTwoSteps) {
                 self.0.fetch_or(QUEUED, Ordering::AcqRel);
@@ -103,9 +107,14 @@ impl Word {
 
     /// Under the lock, with the mark set, so that nobody else changes the count.
     pub(super) fn has_room(&self) -> bool {
-        let state = self.0.load(Ordering::Acquire);
+        let state = self.load();
         in_use(state) < limit(state)
-            || (seeded(Bug::HandOverInDebt) && in_use(state) <= limit(state))
+    }
+
+    /// Under the lock: more are out than there should be.
+    pub(super) fn in_debt(&self) -> bool {
+        let state = self.load();
+        in_use(state) > limit(state) && !seeded(Bug::HandOverInDebt)
     }
 
     /// Under the lock: one more is out, one less is out.
