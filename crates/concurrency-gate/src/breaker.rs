@@ -99,7 +99,7 @@ pub struct Breaker {
     phase: Phase,
     window: Window,
     /// Told apart by this number, outcomes of work admitted before the last change do not count.
-    epoch: u32,
+    epoch: u16,
     latest: Duration,
 }
 
@@ -146,7 +146,7 @@ impl Breaker {
     }
 
     /// The number that work admitted now carries until its outcome.
-    pub fn epoch(&self) -> u32 {
+    pub fn epoch(&self) -> u16 {
         self.epoch
     }
 
@@ -221,7 +221,7 @@ impl Breaker {
     }
 
     /// Hears of an outcome; true if that has opened it.
-    pub fn record(&mut self, now: Duration, epoch: u32, outcome: Outcome) -> bool {
+    pub fn record(&mut self, now: Duration, epoch: u16, outcome: Outcome) -> bool {
         let now = self.at(now);
         if epoch != self.epoch {
             return false;
@@ -241,7 +241,7 @@ impl Breaker {
     }
 
     /// A probe ended without an outcome: another may go.
-    pub fn forget_probe(&mut self, epoch: u32) {
+    pub fn forget_probe(&mut self, epoch: u16) {
         if let Phase::HalfOpen { out, .. } = &mut self.phase
             && epoch == self.epoch
         {

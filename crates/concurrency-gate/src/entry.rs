@@ -79,7 +79,7 @@ impl std::ops::AddAssign for Counts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pass {
     /// The breaker's when it was admitted.
-    pub(crate) epoch: u32,
+    pub(crate) epoch: u16,
     pub(crate) probe: bool,
 }
 
@@ -93,18 +93,16 @@ pub(crate) enum Entered {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Verdict {
     Success {
-        since: Duration,
+        hold: Duration,
         now: Duration,
     },
     Failure {
-        since: Duration,
+        hold: Duration,
         now: Duration,
     },
     Ignored,
     /// Dropped by a panic: a failure of unknown length.
-    Panicked {
-        since: Duration,
-    },
+    Panicked,
 }
 
 const CLOSED_RETRY_MS: u32 = 1_000;
@@ -169,6 +167,7 @@ impl Entry {
         }
     }
 
+    #[inline(never)]
     fn try_enter_slow(&self, word: Word, now: Duration) -> Result<Pass, Rejection> {
         if word.has(GUARDED) && !word.has(CLOSED) {
             return self.enter_guarded(now);
@@ -177,6 +176,7 @@ impl Entry {
     }
 
     /// A slot, a refusal, or a place in line.
+    #[inline]
     pub(crate) fn enter(&self, waker: &Waker, now: Duration) -> Result<Entered, Rejection> {
         match self.enter_fast(now) {
             Ok(pass) => Ok(Entered::Admitted(pass)),
@@ -184,6 +184,7 @@ impl Entry {
         }
     }
 
+    #[inline(never)]
     fn enter_slow(&self, word: Word, waker: &Waker, now: Duration) -> Result<Entered, Rejection> {
         if word.has(CLOSED) {
             return Err(self.reject(self.refusal(word)));
@@ -197,21 +198,29 @@ impl Entry {
         self.join(waker, now)
     }
 
-    /// Gives the slot back, or to the first in line, and says how the work went.
+    /// Says how the work went and gives the slot back.
     #[inline]
     pub(crate) fn leave(&self, pass: Pass, verdict: Verdict) {
-        if !matches!(verdict, Verdict::Ignored) || pass.probe {
-            self.judge(pass, verdict);
-        }
+        let told = match verdict {
+            Verdict::Success { now, .. } | Verdict::Failure { now, .. } => Some(now),
+            Verdict::Ignored | Verdict::Panicked => None,
+        };
+        self.judge(pass, verdict);
+        self.release(told);
+    }
+
+    /// Gives the slot back, or to the first in line.
+    #[inline]
+    pub(crate) fn release(&self, told: Option<Duration>) {
         if self.word().has(QUEUED) {
-            return self.hand_over(verdict);
+            return self.hand_over(told);
         }
         let before = Word(self.word.fetch_sub(1, Ordering::AcqRel));
         debug_assert!(before.in_flight() > 0, "a slot is given back once");
         // Somebody has joined since: the slot that just became free is theirs, nobody else can
         // take it as long as the mark stands.
         if before.has(QUEUED) && !seeded(Bug::LookOnce) {
-            self.let_in(verdict);
+            self.let_in(told);
         }
     }
 
@@ -243,12 +252,6 @@ impl Entry {
     pub(crate) fn reject(&self, rejection: Rejection) -> Rejection {
         self.setup.tally.rejected(self.number(), rejection.reason());
         rejection
-    }
-
-    /// Whether a panic in a holder matters to somebody.
-    #[inline]
-    pub(crate) fn hears_panics(&self) -> bool {
-        self.setup.controlled
     }
 
     pub(crate) fn setup(&self) -> &Setup {

@@ -4,7 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::entry::Entry;
-use crate::lease::{Keep, Lease};
+use crate::keep::Keep;
+use crate::lease::Lease;
 use crate::limit::LimitError;
 use crate::rejection::Rejection;
 use crate::sync::Arc;
@@ -43,7 +44,7 @@ impl<K> KeyHandle<K> {
     pub fn try_enter(&self, now: Duration) -> Result<Lease<'_, K>, Rejection> {
         let node = self.chosen();
         let pass = node.entry.try_enter(now)?;
-        Ok(Lease::new(Keep::Borrowed(node), pass, now))
+        Ok(Lease::new(Keep::borrowed(node), pass, now))
     }
 
     /// Like [`try_enter`](Self::try_enter), free of the handle's lifetime.
@@ -55,13 +56,13 @@ impl<K> KeyHandle<K> {
     pub(crate) fn into_lease(self, now: Duration) -> Result<Lease<'static, K>, Rejection> {
         let node = self.into_chosen();
         let pass = node.entry.try_enter(now)?;
-        Ok(Lease::new(Keep::Owned(node), pass, now))
+        Ok(Lease::new(Keep::owned(node), pass, now))
     }
 
     /// Like [`enter_owned`](Self::enter_owned), with the handle's own reference.
     #[cfg(feature = "tower")]
     pub(crate) fn into_enter(self, now: Duration) -> crate::Enter<'static, K> {
-        crate::Enter::new(Wait::new(Keep::Owned(self.into_chosen()), now, None))
+        crate::Enter::new(Wait::new(Keep::owned(self.into_chosen()), now, None))
     }
 
     fn into_chosen(self) -> Arc<Node<K>> {
@@ -78,12 +79,12 @@ impl<K> KeyHandle<K> {
     /// brings the timer along.
     #[inline]
     pub fn wait(&self, now: Duration, deadline: Option<Duration>) -> Wait<'_, K> {
-        Wait::new(Keep::Borrowed(self.chosen()), now, deadline)
+        Wait::new(Keep::borrowed(self.chosen()), now, deadline)
     }
 
     /// Like [`wait`](Self::wait), free of the handle's lifetime.
     pub fn wait_owned(&self, now: Duration, deadline: Option<Duration>) -> Wait<'static, K> {
-        Wait::new(Keep::Owned(Arc::clone(self.chosen())), now, deadline)
+        Wait::new(Keep::owned(Arc::clone(self.chosen())), now, deadline)
     }
 
     /// A slot in order of arrival; waits at most for the key's `wait_timeout` and until the

@@ -9,6 +9,7 @@ mod entry;
 mod gate;
 mod handle;
 mod histogram;
+mod keep;
 #[cfg(feature = "tower")]
 mod layer;
 mod lazy;

@@ -11,7 +11,7 @@ pub(crate) enum Answer {
     /// The slot is the waiter's since then; `epoch` is the breaker's.
     Granted {
         at: Duration,
-        epoch: u32,
+        epoch: u16,
     },
     Refused(Rejection),
 }

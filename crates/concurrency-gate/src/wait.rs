@@ -7,7 +7,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::entry::{Entered, Pass};
-use crate::lease::{Keep, Lease};
+use crate::keep::Keep;
+use crate::lease::Lease;
 use crate::line::{Answer, Ticket};
 use crate::rejection::{Reason, Rejection};
 

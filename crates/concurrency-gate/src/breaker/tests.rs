@@ -156,7 +156,7 @@ proptest! {
     ) {
         let mut breaker = Breaker::new(BreakerConfig::consecutive(3));
         let mut now = Duration::ZERO;
-        let mut out: Vec<(u32, bool)> = Vec::new();
+        let mut out: Vec<(u16, bool)> = Vec::new();
         for step in steps {
             let (state, epoch) = (breaker.state(), breaker.epoch());
             let mut failed = false;

@@ -16,12 +16,13 @@ use crate::word::{CLOSED, GUARDED};
 
 impl Entry {
     /// Takes note of how a piece of admitted work went.
+    #[inline(never)]
     pub(super) fn judge(&self, pass: Pass, verdict: Verdict) {
         let Some(detail) = self.detail.get() else {
             return;
         };
-        if let Verdict::Success { since, now } | Verdict::Failure { since, now } = verdict {
-            detail.note_hold(now.saturating_sub(since));
+        if let Verdict::Success { hold, .. } | Verdict::Failure { hold, .. } = verdict {
+            detail.note_hold(hold);
         }
         if self.setup.controlled {
             let mut woken = Vec::new();
@@ -40,12 +41,12 @@ impl Entry {
         verdict: Verdict,
         woken: &mut Vec<Waker>,
     ) {
-        let (outcome, since, now) = match verdict {
-            Verdict::Success { since, now } => (Outcome::Success, Some(since), now),
-            Verdict::Failure { since, now } => (Outcome::Failure, Some(since), now),
-            Verdict::Panicked { since } => {
-                let now = self.setup.clock.map_or(since, |clock| clock());
-                (Outcome::Failure, None, now)
+        let (outcome, hold, now) = match verdict {
+            Verdict::Success { hold, now } => (Outcome::Success, hold, now),
+            Verdict::Failure { hold, now } => (Outcome::Failure, hold, now),
+            Verdict::Panicked => {
+                let now = self.setup.clock.map_or(self.used(), |clock| clock());
+                (Outcome::Failure, Duration::ZERO, now)
             }
             Verdict::Ignored => return self.forget_probe(inner, pass),
         };
@@ -53,7 +54,7 @@ impl Entry {
         if let Some(adaptive) = &mut inner.adaptive {
             adaptive.record(Sample {
                 now,
-                hold: since.map_or(Duration::ZERO, |since| now.saturating_sub(since)),
+                hold,
                 in_flight: self.in_flight(),
                 outcome,
             });
@@ -89,7 +90,7 @@ impl Entry {
         let Some(breaker) = &inner.breaker else {
             return;
         };
-        detail.epoch.store(breaker.epoch(), Relaxed);
+        detail.epoch.store(u32::from(breaker.epoch()), Relaxed);
         let guarded = breaker.state() != BreakerState::Closed && !seeded(Bug::OpenUnseen);
         if self.word().has(GUARDED) != guarded {
             self.update(|word| word.set(GUARDED, guarded));

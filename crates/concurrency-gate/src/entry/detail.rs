@@ -126,12 +126,12 @@ impl Entry {
     }
 
     #[inline]
-    pub(super) fn epoch(&self) -> u32 {
+    pub(super) fn epoch(&self) -> u16 {
         if self.setup.limit.breaker.is_none() {
             return 0;
         }
         let detail = self.detail.get();
-        detail.map_or(0, |detail| detail.epoch.load(Relaxed))
+        detail.map_or(0, |detail| detail.epoch.load(Relaxed) as u16)
     }
 
     /// How many wait, as last noted: cheap enough to sort a million entries by.

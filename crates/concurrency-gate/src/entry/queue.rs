@@ -4,7 +4,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use super::detail::{Detail, Inner};
-use super::{Entered, Entry, Pass, Verdict};
+use super::{Entered, Entry, Pass};
 use crate::bug::{Bug, seeded};
 use crate::limit::{LimitError, check_max};
 use crate::line::{Answer, Ticket};
@@ -88,10 +88,10 @@ impl Entry {
     /// Passes a slot on without its being free in between. Where more are inside than the limit
     /// allows, the slot pays the debt instead.
     #[cold]
-    pub(super) fn hand_over(&self, verdict: Verdict) {
+    pub(super) fn hand_over(&self, told: Option<Duration>) {
         let detail = self.detail();
         let mut inner = lock(&detail.inner);
-        let now = self.moment(&mut inner, verdict);
+        let now = self.moment(&mut inner, told);
         let word = self.word();
         let in_debt = word.in_flight() > word.limit() && !seeded(Bug::HandOverDebt);
         if in_debt || inner.line.is_empty() || seeded(Bug::FreeInsteadOfHandOver) {
@@ -108,22 +108,19 @@ impl Entry {
 
     /// Gives what is free to those who wait.
     #[cold]
-    pub(super) fn let_in(&self, verdict: Verdict) {
+    pub(super) fn let_in(&self, told: Option<Duration>) {
         let detail = self.detail();
         let mut woken = Vec::new();
         let mut inner = lock(&detail.inner);
-        self.moment(&mut inner, verdict);
+        self.moment(&mut inner, told);
         self.fill(detail, &mut inner, &mut woken);
         drop(inner);
         woken.into_iter().for_each(Waker::wake);
     }
 
     /// The time as far as somebody who leaves can tell.
-    fn moment(&self, inner: &mut Inner, verdict: Verdict) -> Duration {
-        let told = match verdict {
-            Verdict::Success { now, .. } | Verdict::Failure { now, .. } => Some(now),
-            Verdict::Ignored | Verdict::Panicked { .. } => self.setup.clock.map(|clock| clock()),
-        };
+    fn moment(&self, inner: &mut Inner, told: Option<Duration>) -> Duration {
+        let told = told.or_else(|| self.setup.clock.map(|clock| clock()));
         told.map_or(inner.latest, |now| inner.at(now))
     }
 
@@ -217,14 +214,10 @@ impl Entry {
 
     /// A cancelled waiter passes on what it had been given.
     pub(crate) fn cancel(&self, ticket: Ticket) {
-        if let Some(Answer::Granted { epoch, .. }) = self.withdraw(ticket)
+        if let Some(Answer::Granted { .. }) = self.withdraw(ticket)
             && !seeded(Bug::KeepSlotOnCancel)
         {
-            let pass = Pass {
-                epoch,
-                probe: false,
-            };
-            self.leave(pass, Verdict::Ignored);
+            self.release(None);
         }
     }
 
