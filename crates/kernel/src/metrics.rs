@@ -92,6 +92,8 @@ struct Inner {
     /// The label values of each counter that was asked for, by its name.
     counted: HashMap<&'static str, BTreeSet<Vec<&'static str>>>,
     samplers: Vec<Sampler>,
+    /// When to forget samplers whose source has gone.
+    prune_at: usize,
 }
 
 /// Where metrics are made and rendered. Cheap to clone; there is no global one.
@@ -157,15 +159,24 @@ impl Registry {
 
     /// Runs `sample` before each rendering, for values that are cheaper to read than to maintain.
     pub fn sampled(&self, sample: impl Fn() -> Sampling + Send + Sync + 'static) {
-        self.inner.lock().samplers.push(Box::new(sample));
+        let mut inner = self.inner.lock();
+        inner.samplers.push(Box::new(sample));
+        // Sources come and go even when nobody scrapes.
+        if inner.samplers.len() >= inner.prune_at.max(64) {
+            inner.sample();
+            inner.prune_at = inner.samplers.len() * 2;
+        }
+    }
+
+    /// Brings sampled values up to date, for who reads a handle rather than the rendering.
+    pub fn sample(&self) {
+        self.inner.lock().sample();
     }
 
     /// Renders everything as OpenMetrics text.
     pub fn render(&self) -> String {
         let mut inner = self.inner.lock();
-        inner
-            .samplers
-            .retain(|sample| sample() == Sampling::Continue);
+        inner.sample();
         let mut text = String::with_capacity(8 * 1024);
         text::encode(&mut text, &inner.registry).expect("writing to a String does not fail");
         text
@@ -183,6 +194,11 @@ impl Registry {
 }
 
 impl Inner {
+    fn sample(&mut self) {
+        self.samplers
+            .retain(|sample| sample() == Sampling::Continue);
+    }
+
     fn register(&mut self, spec: &'static MetricSpec) -> AnyFamily {
         match spec.kind {
             Kind::Counter => {

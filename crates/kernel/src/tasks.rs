@@ -1,22 +1,24 @@
 //! Tasks by kind: owned by a group, counted exactly, ended together.
 //!
 //! At any moment `spawned = completed + canceled + aborted + live` for each kind; at exit `live` is zero.
-//! A task that finishes on its first poll costs two counter additions and nothing else; one that waits
+//! A task that finishes on its first poll costs two additions and nothing else; one that waits
 //! parks its waker in the group, so that the group can end it without a list of handles.
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::lock::{self, Lock};
-use crate::metrics::{Counter, Kind, MetricSpec, Registry};
+use crate::metrics::{Kind, MetricSpec, Registry, Sampling};
 
+use books::{Books, Fate, Published};
 pub use ledger::{Entries, ledger};
 
+mod books;
 mod ledger;
 
 /// What a task is for; every spawn names one.
@@ -64,7 +66,6 @@ task_counter!(
 const RUNNING: u8 = 0;
 const CANCELING: u8 = 1;
 const ABORTING: u8 = 2;
-const WRITTEN_OFF: u8 = 3;
 const SHARDS: usize = 8;
 
 /// How a task ended, seen by who joins it.
@@ -81,15 +82,18 @@ pub enum Ended<T> {
 /// A set of tasks with one owner; ends as a whole.
 #[derive(Clone)]
 pub struct TaskGroup {
-    shared: Arc<Shared>,
+    registry: Registry,
+    core: Arc<Core>,
+    kinds: Arc<Lock<Vec<Arc<KindShare>>>>,
 }
 
-struct Shared {
-    registry: Registry,
+/// What a group's tasks look at.
+struct Core {
     state: AtomicU8,
     /// Wakers of tasks that have been pending at least once; freed by the task itself when it ends.
     parked: [Lock<Parked>; SHARDS],
-    kinds: Lock<Vec<Arc<KindShare>>>,
+    /// Whether anybody ever waited for the group to be idle: until then no end needs to call.
+    awaited: AtomicBool,
     /// Notified when some kind of this group falls to zero live tasks.
     emptied: Notify,
 }
@@ -97,12 +101,21 @@ struct Shared {
 /// One kind's part of one group.
 struct KindShare {
     kind: &'static TaskKind,
-    live: AtomicUsize,
-    spawned: Counter,
-    completed: Counter,
-    canceled: Counter,
-    aborted: Counter,
-    panicked: Counter,
+    core: Arc<Core>,
+    books: Books,
+    published: Published,
+}
+
+impl KindShare {
+    fn publish(&self) {
+        self.published.publish(&self.books);
+    }
+}
+
+impl Drop for KindShare {
+    fn drop(&mut self) {
+        self.publish();
+    }
 }
 
 #[derive(Default)]
@@ -114,42 +127,43 @@ struct Parked {
 impl TaskGroup {
     /// An empty group whose tasks count in `registry`.
     pub fn new(registry: &Registry) -> Self {
-        let shared = Shared {
-            registry: registry.clone(),
+        let core = Core {
             state: AtomicU8::new(RUNNING),
             parked: std::array::from_fn(|_| Lock::new(&lock::TASK_WAKERS, Parked::default())),
-            kinds: Lock::new(&lock::TASK_KINDS, Vec::new()),
+            awaited: AtomicBool::new(false),
             emptied: Notify::new(),
         };
         Self {
-            shared: Arc::new(shared),
+            registry: registry.clone(),
+            core: Arc::new(core),
+            kinds: Arc::new(Lock::new(&lock::TASK_KINDS, Vec::new())),
         }
     }
 
     /// A spawner for one kind of task. Resolve once and hold: this takes a lock.
     pub fn kind(&self, kind: &'static TaskKind) -> Spawner {
-        let mut kinds = self.shared.kinds.lock();
+        let mut kinds = self.kinds.lock();
         if let Some(known) = kinds.iter().find(|share| share.kind.name == kind.name) {
             return Spawner {
                 share: known.clone(),
-                shared: self.shared.clone(),
             };
         }
-        let counter = |spec| self.shared.registry.counter(spec, &[kind.name]);
         let share = Arc::new(KindShare {
             kind,
-            live: AtomicUsize::new(0),
-            spawned: counter(&SPAWNED),
-            completed: counter(&COMPLETED),
-            canceled: counter(&CANCELED),
-            aborted: counter(&ABORTED),
-            panicked: counter(&PANICKED),
+            core: self.core.clone(),
+            books: Books::default(),
+            published: Published::new(&self.registry, kind),
+        });
+        let sampled = Arc::downgrade(&share);
+        self.registry.sampled(move || match sampled.upgrade() {
+            Some(share) => {
+                share.publish();
+                Sampling::Continue
+            }
+            None => Sampling::Over,
         });
         kinds.push(share.clone());
-        Spawner {
-            share,
-            shared: self.shared.clone(),
-        }
+        Spawner { share }
     }
 
     /// Ends every task at its next wake-up, and every later one at its first poll; counted as canceled.
@@ -164,16 +178,19 @@ impl TaskGroup {
 
     /// Tasks that have not ended yet.
     pub fn live(&self) -> usize {
-        self.shared.live()
+        let live = |share: &Arc<KindShare>| share.books.live() as usize;
+        self.kinds.lock().iter().map(live).sum()
     }
 
     /// Waits until no task is left. Level-triggered: returns at once when there is none.
     pub async fn idle(&self) {
         loop {
-            let emptied = self.shared.emptied.notified();
+            let emptied = self.core.emptied.notified();
             tokio::pin!(emptied);
             emptied.as_mut().enable();
-            if self.shared.live() == 0 {
+            // Said before looking; who ends looks after having ended: one of the two sees the other.
+            self.core.awaited.store(true, Ordering::SeqCst);
+            if self.live() == 0 {
                 return;
             }
             emptied.await;
@@ -183,26 +200,19 @@ impl TaskGroup {
     /// Gives up on tasks that do not yield to an abort (they block their thread): counts them as aborted.
     /// Returns how many there were.
     pub fn write_off(&self) -> usize {
-        if self.shared.state.swap(WRITTEN_OFF, Ordering::AcqRel) == WRITTEN_OFF {
-            return 0;
-        }
-        let kinds = self.shared.kinds.lock();
-        let mut total = 0;
-        for share in kinds.iter() {
-            let live = share.live.swap(0, Ordering::AcqRel);
-            share.aborted.inc_by(live as u64);
-            total += live;
-        }
-        self.shared.emptied.notify_waiters();
-        total
+        self.core.state.fetch_max(ABORTING, Ordering::AcqRel);
+        let left = |share: &Arc<KindShare>| share.books.write_off() as usize;
+        let left = self.kinds.lock().iter().map(left).sum();
+        self.core.emptied.notify_waiters();
+        left
     }
 
     fn end(&self, state: u8) {
-        let raised = self.shared.state.fetch_max(state, Ordering::AcqRel);
+        let raised = self.core.state.fetch_max(state, Ordering::AcqRel);
         if raised >= state {
             return;
         }
-        for shard in &self.shared.parked {
+        for shard in &self.core.parked {
             // Wake outside the lock: a waker may run the task at once on a single-threaded runtime.
             #[expect(
                 clippy::needless_collect,
@@ -214,15 +224,7 @@ impl TaskGroup {
     }
 }
 
-impl Shared {
-    fn live(&self) -> usize {
-        self.kinds
-            .lock()
-            .iter()
-            .map(|share| share.live.load(Ordering::Acquire))
-            .sum()
-    }
-
+impl Core {
     fn running(&self) -> bool {
         self.state.load(Ordering::Acquire) == RUNNING
     }
@@ -232,7 +234,6 @@ impl Shared {
 #[derive(Clone)]
 pub struct Spawner {
     share: Arc<KindShare>,
-    shared: Arc<Shared>,
 }
 
 impl Spawner {
@@ -242,11 +243,9 @@ impl Spawner {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.share.spawned.inc();
-        self.share.live.fetch_add(1, Ordering::AcqRel);
+        self.share.books.spawn();
         let entry = Entry {
             share: self.share.clone(),
-            shared: self.shared.clone(),
             place: None,
             ended: false,
             polling: false,
@@ -304,7 +303,7 @@ impl<F: Future> Future for Counted<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        if !this.entry.shared.running() {
+        if !this.entry.share.core.running() {
             // Dropped before the count says so: an idle group holds nothing of its tasks any more.
             this.work.set(None);
             this.entry.stopped();
@@ -334,7 +333,6 @@ impl<F: Future> Future for Counted<F> {
 
 struct Entry {
     share: Arc<KindShare>,
-    shared: Arc<Shared>,
     /// Shard and index of the parked waker.
     place: Option<(usize, usize)>,
     ended: bool,
@@ -346,44 +344,38 @@ impl Entry {
         if self.place.is_some() {
             return; // A task's waker wakes the task whatever poll it was taken in.
         }
-        let shard = shard_of_this_thread();
-        let index = self.shared.parked[shard].lock().insert(cx.waker().clone());
+        let (core, shard) = (&self.share.core, shard_of_this_thread());
+        let index = core.parked[shard].lock().insert(cx.waker().clone());
         self.place = Some((shard, index));
         // The group may have ended between the check before the poll and the insertion.
-        if !self.shared.running() {
+        if !core.running() {
             cx.waker().wake_by_ref();
         }
     }
 
     fn completed(&mut self) {
-        self.end(|share, _| share.completed.inc());
+        self.end(Fate::Completed);
     }
 
     fn stopped(&mut self) {
-        self.end(|share, state| {
-            let counter = if state == ABORTING {
-                &share.aborted
-            } else {
-                &share.canceled
-            };
-            counter.inc()
+        let aborting = self.share.core.state.load(Ordering::Acquire) == ABORTING;
+        self.end(if aborting {
+            Fate::Aborted
+        } else {
+            Fate::Canceled
         });
     }
 
-    fn end(&mut self, count: impl FnOnce(&KindShare, u8) -> u64) {
+    fn end(&mut self, fate: Fate) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
+        let KindShare { core, books, .. } = &*self.share;
         if let Some((shard, index)) = self.place.take() {
-            self.shared.parked[shard].lock().remove(index);
+            core.parked[shard].lock().remove(index);
         }
-        let state = self.shared.state.load(Ordering::Acquire);
-        if state == WRITTEN_OFF {
-            return;
-        }
-        count(&self.share, state);
-        if self.share.live.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.shared.emptied.notify_waiters();
+        if books.end(fate) && core.awaited.load(Ordering::SeqCst) && books.live() == 0 {
+            core.emptied.notify_waiters();
         }
     }
 }
@@ -392,7 +384,7 @@ impl Drop for Entry {
     fn drop(&mut self) {
         if self.polling {
             // The poll unwound. Under a panic the runtime drops the task after having caught it.
-            self.share.panicked.inc();
+            self.share.books.panicked();
             self.completed();
         } else {
             self.stopped();

@@ -53,3 +53,16 @@ fn sampled_values_are_read_when_rendered() {
     assert!(registry.render().contains("depth{} 1"));
     assert!(registry.render().contains("depth{} 2"));
 }
+
+#[test]
+fn samplers_whose_source_has_gone_are_forgotten_even_when_nobody_scrapes() {
+    let registry = Registry::default();
+    for _ in 0..10_000 {
+        let source = std::sync::Arc::downgrade(&std::sync::Arc::new(()));
+        registry.sampled(move || match source.upgrade() {
+            Some(_) => Sampling::Continue,
+            None => Sampling::Over,
+        });
+    }
+    assert!(registry.inner.lock().samplers.len() <= 64);
+}
