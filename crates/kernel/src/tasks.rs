@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
+use futures_util::FutureExt;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -121,7 +122,7 @@ impl Drop for KindShare {
 #[derive(Default)]
 struct Parked {
     wakers: Vec<Option<Waker>>,
-    free: Vec<usize>,
+    free: Vec<u32>,
 }
 
 impl TaskGroup {
@@ -225,6 +226,7 @@ impl TaskGroup {
 }
 
 impl Core {
+    #[inline]
     fn running(&self) -> bool {
         self.state.load(Ordering::Acquire) == RUNNING
     }
@@ -271,15 +273,15 @@ pub struct Task<T> {
 
 impl<T> Task<T> {
     /// Waits for the end.
-    pub async fn join(self) -> Ended<T> {
-        match self.handle.await {
+    pub fn join(self) -> impl Future<Output = Ended<T>> {
+        self.handle.map(|joined| match joined {
             Ok(Some(value)) => Ended::Completed(value),
             Ok(None) => Ended::Stopped,
             Err(error) => match error.try_into_panic() {
                 Ok(payload) => Ended::Panicked(panic_message(&*payload)),
                 Err(_) => Ended::Stopped,
             },
-        }
+        })
     }
 }
 
@@ -334,7 +336,7 @@ impl<F: Future> Future for Counted<F> {
 struct Entry {
     share: Arc<KindShare>,
     /// Shard and index of the parked waker.
-    place: Option<(usize, usize)>,
+    place: Option<(u8, u32)>,
     ended: bool,
     polling: bool,
 }
@@ -345,7 +347,9 @@ impl Entry {
             return; // A task's waker wakes the task whatever poll it was taken in.
         }
         let (core, shard) = (&self.share.core, shard_of_this_thread());
-        let index = core.parked[shard].lock().insert(cx.waker().clone());
+        let index = core.parked[usize::from(shard)]
+            .lock()
+            .insert(cx.waker().clone());
         self.place = Some((shard, index));
         // The group may have ended between the check before the poll and the insertion.
         if !core.running() {
@@ -353,6 +357,7 @@ impl Entry {
         }
     }
 
+    #[inline]
     fn completed(&mut self) {
         self.end(Fate::Completed);
     }
@@ -366,13 +371,14 @@ impl Entry {
         });
     }
 
+    #[inline]
     fn end(&mut self, fate: Fate) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
         let KindShare { core, books, .. } = &*self.share;
         if let Some((shard, index)) = self.place.take() {
-            core.parked[shard].lock().remove(index);
+            core.parked[usize::from(shard)].lock().remove(index);
         }
         if books.end(fate) && core.awaited.load(Ordering::SeqCst) && books.live() == 0 {
             core.emptied.notify_waiters();
@@ -381,7 +387,11 @@ impl Entry {
 }
 
 impl Drop for Entry {
+    #[inline]
     fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
         if self.polling {
             // The poll unwound. Under a panic the runtime drops the task after having caught it.
             self.share.books.panicked();
@@ -393,29 +403,29 @@ impl Drop for Entry {
 }
 
 impl Parked {
-    fn insert(&mut self, waker: Waker) -> usize {
+    fn insert(&mut self, waker: Waker) -> u32 {
         match self.free.pop() {
             Some(index) => {
-                self.wakers[index] = Some(waker);
+                self.wakers[index as usize] = Some(waker);
                 index
             }
             None => {
                 self.wakers.push(Some(waker));
-                self.wakers.len() - 1
+                u32::try_from(self.wakers.len() - 1).expect("memory ends before four billion tasks")
             }
         }
     }
 
-    fn remove(&mut self, index: usize) {
-        self.wakers[index] = None;
+    fn remove(&mut self, index: u32) {
+        self.wakers[index as usize] = None;
         self.free.push(index);
     }
 }
 
-fn shard_of_this_thread() -> usize {
+fn shard_of_this_thread() -> u8 {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
-        static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
+        static SHARD: u8 = (NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS) as u8;
     }
     SHARD.with(|shard| *shard)
 }

@@ -29,6 +29,7 @@ pub(super) struct Books {
 }
 
 impl Books {
+    #[inline]
     pub(super) fn spawn(&self) {
         self.spawned.fetch_add(1, Ordering::SeqCst);
     }
@@ -38,6 +39,7 @@ impl Books {
     }
 
     /// Takes note of an end; says whether it still counted.
+    #[inline]
     pub(super) fn end(&self, fate: Fate) -> bool {
         let word = &self.ends[fate as usize];
         if word.fetch_add(1, Ordering::SeqCst) & WRITTEN_OFF == 0 {
