@@ -25,21 +25,27 @@ impl<'h, K> Enter<'h, K> {
     pub(crate) fn new(wait: Wait<'h, K>) -> Self {
         Self { wait, timer: None }
     }
+
+    #[inline(never)]
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<Result<Lease<'h, K>, Rejection>> {
+        let Self { wait, timer } = self;
+        let timer = timer.get_or_insert_with(|| Box::pin(sleep(wait.remaining())));
+        match timer.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(wait.expire()),
+            Poll::Pending => Poll::Pending,
+        }
+    }
 }
 
 impl<'h, K> Future for Enter<'h, K> {
     type Output = Result<Lease<'h, K>, Rejection>;
 
-    #[inline]
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { wait, timer } = self.get_mut();
-        if let Poll::Ready(entered) = Pin::new(&mut *wait).poll(cx) {
-            return Poll::Ready(entered);
-        }
-        let timer = timer.get_or_insert_with(|| Box::pin(sleep(wait.remaining())));
-        match timer.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(wait.expire()),
-            Poll::Pending => Poll::Pending,
+        let this = self.get_mut();
+        match Pin::new(&mut this.wait).poll(cx) {
+            Poll::Ready(entered) => Poll::Ready(entered),
+            Poll::Pending => this.poll_timer(cx),
         }
     }
 }

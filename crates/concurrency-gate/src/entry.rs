@@ -133,8 +133,8 @@ impl Entry {
     }
 
     /// A slot if the word alone allows it, else the word that did not.
-    #[inline]
-    fn enter_fast(&self, now: Duration) -> Result<Pass, Word> {
+    #[inline(always)]
+    pub(crate) fn enter_fast(&self, now: Duration) -> Result<Pass, Word> {
         let epoch = self.epoch();
         let mut word = self.word();
         while word.is_open() {
@@ -176,7 +176,6 @@ impl Entry {
     }
 
     /// A slot, a refusal, or a place in line.
-    #[inline]
     pub(crate) fn enter(&self, waker: &Waker, now: Duration) -> Result<Entered, Rejection> {
         match self.enter_fast(now) {
             Ok(pass) => Ok(Entered::Admitted(pass)),

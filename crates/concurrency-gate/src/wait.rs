@@ -70,8 +70,35 @@ impl<'h, K> Wait<'h, K> {
         }
     }
 
-    /// The first poll: a slot, a refusal, or a place in line.
-    #[inline]
+    /// The slot, if it is to be had at the first look. Inlined, so that nothing of the future has
+    /// to be in memory for those who need not wait.
+    #[inline(always)]
+    fn at_once(&mut self) -> Option<Lease<'h, K>> {
+        if self.ticket.is_some() || self.deadline.is_some() {
+            return None;
+        }
+        let pass = self.keep.as_ref()?.entry().enter_fast(self.began).ok()?;
+        Some(Lease::new(self.keep.take()?, pass, self.began))
+    }
+
+    #[inline(never)]
+    fn poll_slowly(&mut self, cx: &Context<'_>) -> Poll<Result<Lease<'h, K>, Rejection>> {
+        let Some(keep) = self.keep.take() else {
+            return Poll::Ready(Err(SPENT));
+        };
+        if self.ticket.is_none() {
+            return self.begin(keep, cx);
+        }
+        match keep.entry().answer(&mut self.ticket, cx) {
+            Some(answer) => Poll::Ready(self.told(keep, answer)),
+            None => {
+                self.keep = Some(keep);
+                Poll::Pending
+            }
+        }
+    }
+
+    /// A slot, a refusal, or a place in line.
     fn begin(
         &mut self,
         keep: Keep<'h, K>,
@@ -90,6 +117,13 @@ impl<'h, K> Wait<'h, K> {
             Err(rejection) => Poll::Ready(Err(rejection)),
         }
     }
+
+    #[cold]
+    fn leave_line(&mut self) {
+        if let (Some(keep), Some(ticket)) = (&self.keep, self.ticket.take()) {
+            keep.entry().cancel(ticket);
+        }
+    }
 }
 
 /// What somebody is told who asks again after the answer.
@@ -98,21 +132,12 @@ const SPENT: Rejection = Rejection::in_ms(Reason::Deadline, 1);
 impl<'h, K> Future for Wait<'h, K> {
     type Output = Result<Lease<'h, K>, Rejection>;
 
-    #[inline]
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let Some(keep) = this.keep.take() else {
-            return Poll::Ready(Err(SPENT));
-        };
-        if this.ticket.is_none() {
-            return this.begin(keep, cx);
-        }
-        match keep.entry().answer(&mut this.ticket, cx) {
-            Some(answer) => Poll::Ready(this.told(keep, answer)),
-            None => {
-                this.keep = Some(keep);
-                Poll::Pending
-            }
+        match this.at_once() {
+            Some(lease) => Poll::Ready(Ok(lease)),
+            None => this.poll_slowly(cx),
         }
     }
 }
@@ -120,9 +145,10 @@ impl<'h, K> Future for Wait<'h, K> {
 impl<K> Unpin for Wait<'_, K> {}
 
 impl<K> Drop for Wait<'_, K> {
+    #[inline]
     fn drop(&mut self) {
-        if let (Some(keep), Some(ticket)) = (&self.keep, self.ticket.take()) {
-            keep.entry().cancel(ticket);
+        if self.ticket.is_some() {
+            self.leave_line();
         }
     }
 }
