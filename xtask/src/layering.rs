@@ -16,6 +16,12 @@ const LAYERS: &[Layer] = &[
         below: &[],
         below_in_tests: &[],
     },
+    // It drives the node from outside: knowing the kernel would let a test share the node's own mistake.
+    Layer {
+        name: "testkit",
+        below: &[],
+        below_in_tests: &[],
+    },
     Layer {
         name: "strict-config",
         below: &[],
@@ -35,12 +41,6 @@ const LAYERS: &[Layer] = &[
         name: "concurrency-gate",
         below: &[],
         below_in_tests: &["testkit"],
-    },
-    // It drives the node from outside: knowing the kernel would let a test share the node's own mistake.
-    Layer {
-        name: "testkit",
-        below: &[],
-        below_in_tests: &[],
     },
     Layer {
         name: "kernel",
@@ -64,6 +64,7 @@ const LAYERS: &[Layer] = &[
             "kernel",
             "strict-config",
             "bounded-ring",
+            "concurrency-gate",
             "fair-queue",
             "rate-quota",
             "testkit",

@@ -1,0 +1,140 @@
+//! What does not wait does not allocate: counted, not believed.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use concurrency_gate::{BreakerConfig, Gate, GateConfig, Limit, Notices};
+
+/// Counts what this thread allocates; other tests run beside it.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is left to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const NOW: Duration = Duration::from_secs(5);
+
+fn allocations_of(run: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.get();
+    run();
+    ALLOCATIONS.get() - before
+}
+
+fn gate(limit: Limit) -> Gate<u64> {
+    Gate::new(GateConfig::new(limit)).expect("the limit makes sense")
+}
+
+fn ready<F: Future>(mut future: Pin<&mut F>) -> F::Output {
+    match future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("nothing to wait for"),
+    }
+}
+
+#[test]
+fn the_counter_counts() {
+    assert_eq!(
+        allocations_of(|| drop(std::hint::black_box(Box::new(1)))),
+        1
+    );
+}
+
+// req: GT-08
+#[test]
+fn entering_leaving_and_being_refused_allocate_nothing() {
+    let breaker = BreakerConfig::ratio();
+    let limits = [
+        Limit::fixed(1),
+        Limit::fixed(1).with_queue(4),
+        Limit::fixed(1).with_breaker(breaker),
+    ];
+    for limit in limits {
+        let gate = gate(limit);
+        let door = gate.handle(&0, NOW);
+        let count = allocations_of(|| {
+            for _ in 0..1_000 {
+                let lease = door.try_enter(NOW).expect("free");
+                assert!(door.try_enter(NOW).is_err());
+                lease.success(NOW);
+                drop(ready(pin!(door.wait(NOW, None))).expect("free"));
+                drop(gate.try_enter(&0, NOW).expect("free"));
+            }
+        });
+        assert_eq!(count, 0);
+    }
+}
+
+// req: GT-08
+#[test]
+fn refusals_by_a_full_queue_a_past_deadline_an_open_breaker_and_a_closed_gate_allocate_nothing() {
+    let breaker = BreakerConfig::consecutive(1);
+    let gate = gate(Limit::fixed(1).with_queue(1).with_breaker(breaker));
+    let (full, open) = (gate.handle(&0, NOW), gate.handle(&1, NOW));
+    let _held = full.try_enter(NOW).expect("free");
+    let mut waiter = pin!(full.wait(NOW, None));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(waiter.as_mut().poll(&mut cx).is_pending());
+    open.try_enter(NOW).expect("free").failure(NOW);
+    let refuse = || {
+        for _ in 0..1_000 {
+            assert!(ready(pin!(full.wait(NOW, None))).is_err());
+            assert!(ready(pin!(full.wait(NOW, Some(NOW)))).is_err());
+            assert!(open.try_enter(NOW).is_err());
+            assert!(ready(pin!(open.wait(NOW, None))).is_err());
+        }
+    };
+    assert_eq!(allocations_of(refuse), 0);
+    gate.close();
+    assert_eq!(allocations_of(refuse), 0);
+}
+
+// req: GT-08
+#[cfg(feature = "tokio")]
+#[test]
+fn an_enter_that_need_not_wait_sets_no_timer_and_allocates_nothing() {
+    let gate = gate(Limit::fixed(1).with_queue(1));
+    let door = gate.handle(&0, NOW);
+    let count = allocations_of(|| {
+        for _ in 0..1_000 {
+            drop(ready(pin!(door.enter(NOW, None))).expect("free"));
+        }
+    });
+    assert_eq!(count, 0);
+}
+
+// req: GT-10
+#[test]
+fn suppressing_a_notice_allocates_nothing() {
+    let notices = Notices::new(16);
+    assert!(notices.allows("peer", NOW));
+    let count = allocations_of(|| {
+        for _ in 0..1_000 {
+            assert!(!notices.allows("peer", NOW));
+        }
+    });
+    assert_eq!(count, 0);
+}
