@@ -111,6 +111,8 @@ fn under_checker(name: &str, packages: &[&'static str]) -> Invocation {
     Invocation::cargo(&["test", "--lib", "--release", "--no-default-features"])
         .args(["--target-dir", &directory.to_string_lossy()])
         .args(packages.iter().flat_map(|name| ["--package", name]))
+        // The models print how many executions they explored.
+        .args(["--", "--show-output"])
         .env("RUSTFLAGS", format!("--cfg {name}"))
 }
 
