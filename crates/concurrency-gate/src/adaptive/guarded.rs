@@ -28,8 +28,10 @@ const GROWTH: f64 = 0.1;
 const PAYS: f64 = 0.3;
 /// How far the floor goes towards a window above it: a lasting change is believed in time.
 const FLOOR_RISE: f64 = 0.05;
-/// The share of the limit that must be in flight for growth.
-const USED: f64 = 0.8;
+/// The share of the limit that must have been in flight at some moment for growth, and on average:
+/// a caller that never meets the limit, or hardly ever, proves nothing about a higher one.
+const USED_PEAK: f64 = 0.9;
+const USED_MEAN: f64 = 0.4;
 /// The longest pause between two tries, in windows.
 const PAUSE_MAX: u32 = 32;
 
@@ -64,6 +66,7 @@ struct Window {
     hold_sum_s: f64,
     hold_min_s: f64,
     in_flight_sum: u64,
+    in_flight_peak: u32,
 }
 
 impl Guarded {
@@ -107,8 +110,7 @@ impl Guarded {
             return;
         }
         let stands = window.hold_min_s - self.floor_s > self.target_s;
-        let used = window.in_flight_sum as f64 / f64::from(window.samples());
-        if !stands && used >= USED * f64::from(self.level.whole()) {
+        if !stands && window.has_used(self.level.whole()) {
             self.step_up(throughput);
         }
     }
@@ -177,6 +179,7 @@ impl Guarded {
 impl Window {
     fn add(&mut self, sample: Sample) {
         self.in_flight_sum += u64::from(sample.in_flight);
+        self.in_flight_peak = self.in_flight_peak.max(sample.in_flight);
         if sample.outcome == Outcome::Failure {
             self.failures += 1;
             return;
@@ -189,6 +192,12 @@ impl Window {
         };
         self.successes += 1;
         self.hold_sum_s += hold_s;
+    }
+
+    fn has_used(&self, limit: u32) -> bool {
+        let mean = self.in_flight_sum as f64 / f64::from(self.samples());
+        let (peak, limit) = (f64::from(self.in_flight_peak), f64::from(limit));
+        peak >= USED_PEAK * limit && mean >= USED_MEAN * limit
     }
 
     fn samples(&self) -> u32 {
