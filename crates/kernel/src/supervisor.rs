@@ -173,11 +173,15 @@ impl Supervisor {
                 Life::Backoff { until } => until <= now,
                 Life::Up | Life::Ended => false,
             };
-            let met = |name: &&str| self.kernel.readiness.of(name) > State::Unready;
-            if due && slot.child.spec.depends_on.iter().all(met) {
+            if due && self.has_what_it_needs(slot) {
                 self.start(index);
             }
         }
+    }
+
+    fn has_what_it_needs(&self, slot: &Slot) -> bool {
+        let met = |name: &&str| self.kernel.readiness.of(name) > State::Unready;
+        slot.child.spec.depends_on.iter().all(met)
     }
 
     fn start(&mut self, index: usize) {
@@ -348,8 +352,9 @@ impl Supervisor {
 
     fn next_wake(&self) -> Duration {
         let hourly = self.kernel.timeline.now() + Duration::from_secs(3600);
+        // Who waits for another as well is woken by that one's readiness: its own time may be long past.
         let backoffs = self.slots.iter().filter_map(|slot| match slot.life {
-            Life::Backoff { until } => Some(until),
+            Life::Backoff { until } if self.has_what_it_needs(slot) => Some(until),
             _ => None,
         });
         let calm = self.slots.iter().filter_map(|slot| slot.restarts.calm_at());

@@ -319,3 +319,33 @@ impl Drop for Leaving {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
+
+// req: KN-06
+#[tokio::test]
+async fn a_crashed_child_waits_idly_for_what_it_depends_on() {
+    let pool = Child::new(&POOL, |context| async move {
+        context.ready.ready();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        context.ready.unready("out of order");
+        context.told_to_end().await;
+        Ok(())
+    });
+    let door = Child::new(&DOOR, |context| async move {
+        context.ready.ready();
+        tokio::time::sleep(Duration::from_millis(40)).await;
+        panic!("crash");
+    });
+    let (kernel, running) = supervise(vec![pool, door]);
+    // Longer than any first backoff: the door may start as soon as the pool is ready again, which it never is.
+    tokio::time::sleep(limits::RESTART_FIRST_MAX + Duration::from_millis(200)).await;
+    let (mut rounds, mut last) = (0, kernel.board.load_full());
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+        let now = kernel.board.load_full();
+        rounds += usize::from(!Arc::ptr_eq(&last, &now));
+        last = now;
+    }
+    assert_eq!(rounds, 0, "the supervisor turns without anything to do");
+    kernel.requests.request();
+    running.await.unwrap();
+}
