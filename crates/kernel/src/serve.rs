@@ -158,13 +158,28 @@ pub async fn serve<H: Handler>(
         }
     }
     // What the kernel has already accepted for us would be reset by closing: take it in first.
-    while let Some(accepted) = listener.accept().now_or_never() {
+    let listener = listener.into_std()?;
+    for _ in 0..=limits::BACKLOG {
+        let Some(accepted) = in_backlog(&listener) else {
+            break;
+        };
         hall.welcome(accepted).await;
     }
     door.close();
     drop(listener);
     hall.slots.idle().await;
     Ok(())
+}
+
+/// A connection that waits. The system is asked, not the runtime: that one pauses after some, and hears of them late.
+fn in_backlog(listener: &StdListener) -> Option<io::Result<(TcpStream, SocketAddr)>> {
+    match listener.accept() {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+        accepted => Some(accepted.and_then(|(stream, peer)| {
+            stream.set_nonblocking(true)?;
+            Ok((TcpStream::from_std(stream)?, peer))
+        })),
+    }
 }
 
 /// What all connections of a door share.
@@ -232,7 +247,7 @@ impl<H: Handler> Hall<H> {
             Err(error) => {
                 self.errors.inc();
                 tracing::warn!(door = self.name, %error, "cannot accept a connection");
-                if exhausted(&error) {
+                if !of_one_connection(&error) {
                     tokio::time::sleep(limits::ACCEPT_PAUSE).await;
                 }
             }
@@ -281,12 +296,14 @@ impl Drop for Stay {
     }
 }
 
-/// Errors that come again at once unless something is freed first.
-fn exhausted(error: &io::Error) -> bool {
-    let code = error.raw_os_error();
-    code.is_some_and(|code| {
-        [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM].contains(&code)
-    })
+/// Whether an error is about the one connection that was to be accepted. Any other comes again at once, unless
+/// something is freed or mended first.
+fn of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionRefused | ConnectionReset
+    )
 }
 
 impl<H: Handler> Guest<H> {
@@ -314,6 +331,8 @@ impl<H: Handler> Guest<H> {
             .serve_connection(TokioIo::new(timed), service);
         tokio::pin!(connection);
         let ended = tokio::select! {
+            // First what has come in, then whether it is time to leave: on a busy node both are heard at once.
+            biased;
             ended = &mut connection => ended,
             () = self.time_to_leave(&posture) => {
                 // One that has said nothing is owed no answer; hyper would wait for its first request.

@@ -279,3 +279,78 @@ async fn a_door_whose_child_crashes_keeps_its_address() {
     kernel.requests.request();
     running.await.unwrap();
 }
+
+// req: KN-08
+#[tokio::test]
+async fn a_drain_answers_all_who_wait_in_the_backlog() {
+    let (kernel, publisher) = Kernel::new();
+    let door = Door::bind("door", "127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = door.address();
+    let limits = DoorLimits {
+        connections: 1024,
+        patience: QUICK,
+    };
+    let mut waiting = Vec::new();
+    for _ in 0..400 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+            .await
+            .unwrap();
+        waiting.push(stream);
+    }
+    let child = Child::new(&SPEC, move |context| {
+        serve(context, door.clone(), limits, Arc::new(Host))
+    });
+    let running = supervise(&kernel, publisher, vec![child]);
+    tokio::task::yield_now().await;
+    kernel.requests.request();
+    let mut answered = 0;
+    for stream in &mut waiting {
+        answered += usize::from(until_closed(stream).await.1.ends_with(b"hello"));
+    }
+    assert_eq!(answered, waiting.len());
+    assert_eq!(running.await.unwrap(), Outcome::Drained);
+}
+
+// req: KN-08
+#[tokio::test]
+async fn an_answer_that_is_being_read_slowly_is_not_cut_off_by_the_drain() {
+    let house = house(8).await;
+    let mut stream = TcpStream::connect(house.address).await.unwrap();
+    stream
+        .write_all(b"GET /big HTTP/1.1\r\nhost: a\r\n\r\n")
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    house.kernel.requests.request();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let (_, answer) = until_closed(&mut stream).await;
+    assert!(answer.len() > 64 << 20, "{} bytes", answer.len());
+    assert_eq!(house.running.await.unwrap(), Outcome::Drained);
+}
+
+// attack: J-06
+#[tokio::test]
+async fn a_listener_that_only_fails_is_asked_now_and_then() {
+    let peer = StdListener::bind("127.0.0.1:0").unwrap();
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    socket.connect(&peer.local_addr().unwrap().into()).unwrap();
+    // No listener at all: readable, and yet nothing can be accepted.
+    std::io::Write::write_all(&mut peer.accept().unwrap().0, b"x").unwrap();
+    let door = Door::new("door", socket.into()).unwrap();
+    let limits = DoorLimits {
+        connections: 8,
+        patience: QUICK,
+    };
+    let (kernel, publisher) = Kernel::new();
+    let child = Child::new(&SPEC, move |context| {
+        serve(context, door.clone(), limits, Arc::new(Host))
+    });
+    let running = supervise(&kernel, publisher, vec![child]);
+    tokio::time::sleep(crate::limits::ACCEPT_PAUSE * 6).await;
+    let errors = kernel.registry.counter(&ACCEPT_ERRORS, &["door"]).get();
+    assert!((1..=7).contains(&errors), "{errors} errors");
+    kernel.requests.request();
+    running.await.unwrap();
+}
