@@ -18,7 +18,7 @@
 //! Its keyed limiter is the same algorithm over a concurrent map. The map grows with every key seen
 //! until `retain_recent` walks it, and a check pays for the map's hash, shard lock and probe. Here a
 //! key is one word of state in a set of two cache lines; `cargo xtask bench quota` measures both in
-//! the same run, and on the machine this was written on a check took about a third of `governor`'s
+//! the same run, and on the machine this was written on a check took about half of `governor`'s
 //! time with the clock left out on both sides. That, and the bound on memory, is why it is not
 //! underneath.
 //!
