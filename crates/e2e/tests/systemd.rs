@@ -157,3 +157,17 @@ async fn a_manager_that_does_not_listen_stops_nobody() {
     assert_eq!(http::get(node.demo, "/work").await.unwrap().status, 200);
     assert_eq!(ends(&node.process).await, Some(0));
 }
+
+// req: KN-16, KN-20
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_manager_that_does_not_read_stops_nobody() {
+    let manager = Manager::listen();
+    let program = manager
+        .hears(e2e::run_on("single", &[]))
+        .env("WATCHDOG_USEC", "2000");
+    let node = Node::of(program).await;
+    // More pings than any queue of datagrams holds.
+    tokio::time::sleep(Duration::from_millis(1200)).await;
+    assert_eq!(http::get(node.demo, "/work").await.unwrap().status, 200);
+    assert_eq!(ends(&node.process).await, Some(0));
+}

@@ -20,6 +20,7 @@ mod operate;
 mod reference;
 mod reporter;
 mod run;
+mod systemd;
 mod table;
 mod tree;
 

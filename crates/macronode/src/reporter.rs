@@ -14,6 +14,7 @@ use sd_notify::NotifyState;
 use tokio::time::Interval;
 
 use crate::doors::Doors;
+use crate::systemd;
 
 /// The reporter.
 pub(crate) static REPORTER: ChildSpec = ChildSpec {
@@ -65,18 +66,18 @@ async fn report(context: Context, lines: String) -> Result<(), Failure> {
         if settled && !announced {
             announced = true;
             announce(&lines);
-            tell_systemd(&[NotifyState::Ready, NotifyState::Status("serving")]);
+            systemd::tell(&[NotifyState::Ready, NotifyState::Status("serving")]);
         }
         tokio::select! {
             () = context.kernel.shutdown.reached(Stage::Grace) => break,
             notice = events.next() => if let Notice::Event(Event::ConfigUpdated { generation }) = notice {
-                tell_systemd(&[NotifyState::Status(&format!("serving under config {generation}"))]);
+                systemd::tell(&[NotifyState::Status(&format!("serving under config {generation}"))]);
             },
             () = &mut patience, if !announced && !patience.is_elapsed() => {}
             never = watchdog.appease() => match never {},
         }
     }
-    tell_systemd(&[NotifyState::Stopping, NotifyState::Status("draining")]);
+    systemd::tell(&[NotifyState::Stopping, NotifyState::Status("draining")]);
     tokio::select! {
         () = context.told_to_end() => Ok(()),
         never = watchdog.appease() => match never {},
@@ -87,12 +88,6 @@ async fn report(context: Context, lines: String) -> Result<(), Failure> {
 fn announce(lines: &str) {
     let mut out = std::io::stdout().lock();
     let _nobody_reads = writeln!(out, "{lines}").and_then(|()| out.flush()).is_err();
-}
-
-fn tell_systemd(states: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "systemd did not take the notification");
-    }
 }
 
 /// Systemd's watchdog, which wants to hear from the node at fixed times, whatever else happens.
@@ -115,7 +110,7 @@ impl Watchdog {
         };
         loop {
             due.tick().await;
-            tell_systemd(&[NotifyState::Watchdog]);
+            systemd::tell(&[NotifyState::Watchdog]);
         }
     }
 }
