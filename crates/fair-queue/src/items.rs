@@ -1,7 +1,6 @@
 //! Waiting items in a slab, each in the row of its flow: any of them can be taken out in O(1).
 
-use std::time::Duration;
-
+use crate::moment::Moment;
 use crate::rounds::NONE;
 
 /// Names one waiting item; void once it has left, also when its place is used again.
@@ -27,9 +26,8 @@ pub(crate) struct Waiting<T> {
     pub(crate) item: T,
     pub(crate) flow: u32,
     pub(crate) cost: u64,
-    pub(crate) since: Duration,
-    /// `Duration::MAX` for none.
-    pub(crate) deadline: Duration,
+    pub(crate) since: Moment,
+    pub(crate) deadline: Moment,
 }
 
 /// One flow's items, oldest first.

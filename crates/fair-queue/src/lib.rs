@@ -65,6 +65,7 @@ mod drain;
 mod flows;
 mod index;
 mod items;
+mod moment;
 mod queue;
 mod rounds;
 mod settings;

@@ -9,6 +9,7 @@ use crate::ages::Ages;
 use crate::drain::Drain;
 use crate::flows::{Flows, Key};
 use crate::items::{Handle, Items, Waiting};
+use crate::moment::Moment;
 use crate::rounds::{Member, Rounds};
 use crate::settings::{
     Class, ClassSpec, Overflow, Settings, SettingsError, check_quantum, check_weight,
@@ -87,7 +88,7 @@ pub struct Queue<T> {
     pub(crate) items: Items<T>,
     pub(crate) waiting: usize,
     /// No waiting item expires before; may be too early, never too late.
-    earliest_deadline: Duration,
+    earliest_deadline: Moment,
     pub(crate) drain: Drain,
     pub(crate) ages: Ages,
 }
@@ -110,7 +111,7 @@ impl<T> Queue<T> {
             flows: Flows::with_room(settings.max_items),
             items: Items::with_room(settings.max_items),
             waiting: 0,
-            earliest_deadline: Duration::MAX,
+            earliest_deadline: Moment::NEVER,
             drain: Drain::default(),
             ages: Ages::default(),
             settings,
@@ -155,7 +156,8 @@ impl<T> Queue<T> {
         if self.waiting == 0 {
             return None;
         }
-        let index = self.next_class(now, &mut tell)?;
+        let moment = Moment::of(now);
+        let index = self.next_class(moment, &mut tell)?;
         let id = self.classes[index].rounds.open()?;
         let flow = self.flows.get_mut(id);
         let waiting = self.items.pop_front(&mut flow.row)?;
@@ -172,7 +174,7 @@ impl<T> Queue<T> {
         class.member.deficit -= cost;
         class.served = class.served.saturating_add(cost);
         self.drain.dispatched(now);
-        self.ages.note(now.saturating_sub(waiting.since));
+        self.ages.note(waiting.since.until(moment));
         self.after_service(id);
         Some(Dispatched {
             item: waiting.item,
@@ -191,10 +193,11 @@ impl<T> Queue<T> {
 
     /// Takes out all that has expired. Looks at nobody before the earliest deadline has come.
     pub fn expire(&mut self, now: Duration, mut tell: impl FnMut(T, Refused)) {
+        let now = Moment::of(now);
         if now < self.earliest_deadline {
             return;
         }
-        let mut earliest = Duration::MAX;
+        let mut earliest = Moment::NEVER;
         let mut index = 0;
         while let Some(place) = self.items.at(index) {
             index += 1;
@@ -212,7 +215,8 @@ impl<T> Queue<T> {
 
     /// When [`expire`](Self::expire) may next find somebody.
     pub fn next_deadline(&self) -> Option<Duration> {
-        (self.earliest_deadline != Duration::MAX).then_some(self.earliest_deadline)
+        let earliest = self.earliest_deadline;
+        (earliest != Moment::NEVER).then(|| earliest.time())
     }
 
     /// Replaces the expected cost by the real one. The difference is charged or credited; a debt is
@@ -336,13 +340,13 @@ impl<T> Queue<T> {
             class.busy_weight -= u64::from(before);
         }
         class.busy_weight += u64::from(work.weight);
-        let deadline = work.deadline.unwrap_or(Duration::MAX);
+        let deadline = work.deadline.map_or(Moment::NEVER, Moment::of);
         self.earliest_deadline = self.earliest_deadline.min(deadline);
         let waiting = Waiting {
             item,
             flow: id,
             cost: work.cost,
-            since: now,
+            since: Moment::of(now),
             deadline,
         };
         let row = &mut self.flows.get_mut(id).row;

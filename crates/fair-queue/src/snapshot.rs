@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::ages::Ages;
+use crate::moment::Moment;
 use crate::queue::Queue;
 use crate::settings::Class;
 
@@ -116,14 +117,14 @@ impl<T> Queue<T> {
     fn tenants(&self, now: Duration) -> Vec<TenantView> {
         let view = |flow: &crate::flows::Flow| {
             let class = &self.classes[usize::from(flow.key.class)];
-            let since = self.items.first(&flow.row).map_or(now, |first| first.since);
+            let first = self.items.first(&flow.row);
             let of_class = (class.served - flow.class_served_before).max(1);
             TenantView {
                 class: Class(flow.key.class),
                 tenant: flow.key.tenant,
                 weight: flow.member.weight,
                 waiting: flow.row.len,
-                oldest: now.saturating_sub(since),
+                oldest: first.map_or(Duration::ZERO, |first| first.since.until(Moment::of(now))),
                 deficit: flow.member.deficit,
                 share: flow.served as f64 / of_class as f64,
                 due: f64::from(flow.member.weight) / class.busy_weight as f64,

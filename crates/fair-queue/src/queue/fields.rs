@@ -1,10 +1,9 @@
 //! How the rounds of classes and of tenants see the queue, and what follows when a row runs empty.
 
-use std::time::Duration;
-
 use super::{ClassState, Queue};
 use crate::flows::Flows;
 use crate::items::Items;
+use crate::moment::Moment;
 use crate::rounds::{Field, Member};
 use crate::work::Refused;
 
@@ -13,7 +12,7 @@ pub(super) struct FlowField<'a, T, F> {
     pub(super) flows: &'a mut Flows,
     pub(super) items: &'a mut Items<T>,
     pub(super) lost: &'a mut Lost,
-    pub(super) now: Duration,
+    pub(super) now: Moment,
     pub(super) tell: F,
 }
 
@@ -61,7 +60,7 @@ pub(super) struct ClassField<'a, T, F> {
     pub(super) flows: &'a mut Flows,
     pub(super) items: &'a mut Items<T>,
     pub(super) waiting: &'a mut usize,
-    pub(super) now: Duration,
+    pub(super) now: Moment,
     pub(super) tell: F,
 }
 
@@ -103,7 +102,7 @@ impl<T> Queue<T> {
     /// The class whose work is next.
     pub(super) fn next_class(
         &mut self,
-        now: Duration,
+        now: Moment,
         tell: impl FnMut(T, Refused),
     ) -> Option<usize> {
         let next = self.with_classes(now, tell, |top, field| top.turn(field));
@@ -115,8 +114,11 @@ impl<T> Queue<T> {
 
     pub(super) fn flow_arrives(&mut self, index: usize, id: u32) {
         self.with_flows(index, |rounds, field| rounds.arrive(field, id));
+        if self.classes[index].waiting > 1 {
+            return;
+        }
         self.with_classes(
-            Duration::ZERO,
+            Moment::START,
             |_, _| (),
             |top, field| {
                 top.arrive(field, index as u32);
@@ -132,7 +134,7 @@ impl<T> Queue<T> {
         }
         if self.classes[index].waiting == 0 {
             self.with_classes(
-                Duration::ZERO,
+                Moment::START,
                 |_, _| (),
                 |top, field| {
                     top.emptied(field, index as u32);
@@ -149,7 +151,7 @@ impl<T> Queue<T> {
         }
         if self.classes[index].waiting == 0 {
             self.with_classes(
-                Duration::ZERO,
+                Moment::START,
                 |_, _| (),
                 |top, field| {
                     top.withdraw(field, index as u32);
@@ -170,7 +172,7 @@ impl<T> Queue<T> {
     pub(super) fn settle_class(&mut self, index: usize, difference: i64) {
         let has_work = self.classes[index].waiting > 0;
         self.with_classes(
-            Duration::ZERO,
+            Moment::START,
             |_, _| (),
             |top, field| {
                 top.settle(field, index as u32, difference, has_work);
@@ -204,7 +206,7 @@ impl<T> Queue<T> {
             flows: &mut self.flows,
             items: &mut self.items,
             lost: &mut Lost::default(),
-            now: Duration::ZERO,
+            now: Moment::START,
             tell: (|_, _| ()) as fn(T, Refused),
         };
         act(&mut self.classes[index].rounds, &mut field)
@@ -212,7 +214,7 @@ impl<T> Queue<T> {
 
     fn with_classes<R, F: FnMut(T, Refused)>(
         &mut self,
-        now: Duration,
+        now: Moment,
         tell: F,
         act: impl FnOnce(&mut super::Rounds, &mut ClassField<'_, T, F>) -> R,
     ) -> R {
