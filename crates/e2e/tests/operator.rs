@@ -1,5 +1,6 @@
 //! What an operator asks of a running node: status, drain; what is refused, and what when nobody answers.
 
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
@@ -132,6 +133,83 @@ fn asking_what_never_answers_gives_up() {
     let said = said(&["status", "--admin", &address], 6);
     assert!(said.stderr.contains("did not answer within"), "{said:?}");
     assert!(said.took < Duration::from_secs(10), "{said:?}");
+}
+
+/// Something that answers like this, one connection after the other, and with nothing once there are no more answers.
+fn stranger(answers: Vec<String>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        let mut answers = answers.into_iter();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _request = stream.read(&mut [0; 1024]).unwrap();
+            stream
+                .write_all(answers.next().unwrap_or_default().as_bytes())
+                .unwrap();
+        }
+    });
+    address
+}
+
+fn answer(status: u16, body: &str) -> String {
+    let length = body.len();
+    format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}")
+}
+
+#[test]
+fn what_answers_but_is_no_macronode_is_not_taken_for_one() {
+    for body in ["<html>hello</html>", "[1, 2]", "{\"a\": 1}", "null"] {
+        for verb in ["status", "drain", "reload"] {
+            let address = stranger(vec![answer(200, body), answer(202, "{}")]);
+            let args = [verb, "--admin", &address, "--token", "secret"];
+            let said = said(&args, 6);
+            assert_eq!(said.stdout, "", "{said:?}");
+            assert!(said.stderr.contains("no macronode"), "{said:?}");
+        }
+    }
+}
+
+/// A status as of a node on another machine: no process of this one has such a number.
+const FAR: &str = r#"{"pid": 2147483647, "node": "running", "version": "\u001b]0;x\u0007\n9"}"#;
+
+#[test]
+fn a_far_node_that_falls_silent_is_not_said_to_have_stopped() {
+    let address = stranger(vec![answer(200, FAR), answer(202, "{}")]);
+    let args = [
+        "drain", "--admin", &address, "--token", "t", "--within", "1",
+    ];
+    let said = said(&args, 6);
+    assert_eq!(said.stdout, "draining\n");
+    assert!(said.stderr.contains("after 1 s"), "{said:?}");
+}
+
+#[test]
+fn no_time_is_too_long_to_wait() {
+    let forever = u64::MAX.to_string();
+    let reloaded = FAR.replace(
+        "{",
+        r#"{"config": {"reloads": 1, "last_result": "applied"}, "#,
+    );
+    let answers = [answer(200, FAR), answer(202, "{}"), answer(200, &reloaded)];
+    let address = stranger(answers.to_vec());
+    let args = [
+        "reload", "--admin", &address, "--token", "t", "--within", &forever,
+    ];
+    assert!(said(&args, 0).stdout.starts_with("applied"));
+}
+
+#[test]
+fn what_a_node_says_does_not_steer_the_terminal() {
+    let address = stranger(vec![answer(200, FAR)]);
+    let shown = said(&["status", "--admin", &address], 0).stdout;
+    assert!(
+        shown.starts_with(r"macronode \u{1b}]0;x\u{7}\n9,"),
+        "{shown}"
+    );
+    let address = stranger(vec![answer(503, r#"{"detail": "\u001b[2Jgone"}"#)]);
+    let refused = said(&["status", "--admin", &address], 8).stderr;
+    assert!(refused.ends_with("503: \\u{1b}[2Jgone\n"), "{refused}");
 }
 
 // req: KN-08

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use http::Method;
 use kernel::clock;
+use kernel::deadline::Deadline;
 use serde_json::Value;
 
 use crate::cli::{NodeArgs, StatusArgs};
 use crate::client::{Said, Trouble, ask};
 use crate::exit::Exit;
-use crate::table::table;
+use crate::table::{plain, table};
 
 /// Shows the status.
 pub(crate) fn status(args: &StatusArgs) -> Exit {
@@ -28,17 +29,18 @@ pub(crate) fn status(args: &StatusArgs) -> Exit {
 pub(crate) fn drain(args: &NodeArgs) -> Exit {
     with_node(args, async |node: &Node| {
         let status = node.status().await?;
+        let runs = |pid: &Value| pid_of(pid).is_some_and(is_macronode);
+        let near = runs(&status["pid"]);
         node.request("/drain", libc::SIGTERM, &status).await?;
         say(format_args!("draining"));
-        let give_up = clock::now() + Duration::from_secs(args.within);
+        let give_up = node.give_up();
         let mut stage = String::new();
-        let runs = |pid: &Value| pid_of(pid).is_some_and(is_macronode);
-        while clock::now() < give_up {
+        while !give_up.passed(clock::now()) {
             let now = node.status().await;
             let gone = match &now {
                 Err(Trouble::Gone(_)) => true,
-                // Who holds the socket for it (systemd) keeps it open: then only its process tells.
-                Err(_) => !runs(&status["pid"]),
+                // Who holds the socket for it (systemd) keeps it open: then only its process tells, if it is near.
+                Err(_) => near && !runs(&status["pid"]),
                 Ok(now) => now["pid"] != status["pid"],
             };
             if gone {
@@ -47,7 +49,7 @@ pub(crate) fn drain(args: &NodeArgs) -> Exit {
             }
             if let Some(now) = now.ok().filter(|now| now["stage"] != stage.as_str()) {
                 stage = now["stage"].as_str().unwrap_or_default().to_owned();
-                say(format_args!("stage {stage}"));
+                say(format_args!("stage {}", plain(&stage)));
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -65,8 +67,8 @@ pub(crate) fn reload(args: &NodeArgs) -> Exit {
         let reloads = |status: &Value| status["config"]["reloads"].as_u64().unwrap_or_default();
         let before = reloads(&status);
         node.request("/reload", libc::SIGHUP, &status).await?;
-        let give_up = clock::now() + Duration::from_secs(args.within);
-        while clock::now() < give_up {
+        let give_up = node.give_up();
+        while !give_up.passed(clock::now()) {
             let status = node.status().await?;
             if reloads(&status) > before {
                 return Ok(reloaded(&status["config"]));
@@ -81,11 +83,15 @@ pub(crate) fn reload(args: &NodeArgs) -> Exit {
 fn reloaded(config: &Value) -> Exit {
     let result = config["last_result"].as_str().unwrap_or_default();
     let generation = &config["generation"];
-    say(format_args!("{result}: config {generation} is in force"));
+    let shown = plain(result);
+    say(format_args!("{shown}: config {generation} is in force"));
     if matches!(result, "applied" | "unchanged") {
         return Exit::Ok;
     }
-    eprintln!("{}", config["last_error"].as_str().unwrap_or_default());
+    let mistakes = config["last_error"].as_str().unwrap_or_default();
+    for line in mistakes.lines() {
+        eprintln!("{}", plain(line));
+    }
     Exit::Refused
 }
 
@@ -109,9 +115,17 @@ impl Node {
         )
         .await?;
         match said.status {
-            200 => Ok(said.body),
+            200 if is_status(&said.body) => Ok(said.body),
+            200 => Err(Trouble::Unreachable(format!(
+                "what answers at {} is no macronode",
+                self.args.admin
+            ))),
             _ => Err(refusal(&said)),
         }
+    }
+
+    fn give_up(&self) -> Deadline {
+        Deadline::after(clock::now(), Duration::from_secs(self.args.within))
     }
 
     /// By token where there is one, else by a signal to the process that answers.
@@ -143,6 +157,10 @@ impl Node {
     }
 }
 
+fn is_status(body: &Value) -> bool {
+    body["node"].is_string() && body["version"].is_string() && body["pid"].is_u64()
+}
+
 fn pid_of(value: &Value) -> Option<i32> {
     let pid = value.as_i64().and_then(|pid| i32::try_from(pid).ok());
     pid.filter(|pid| *pid > 1)
@@ -159,7 +177,7 @@ fn refusal(said: &Said) -> Trouble {
     Trouble::Refused(format!(
         "the node answered {}: {}",
         said.status,
-        detail.unwrap_or("no reason given")
+        plain(detail.unwrap_or("no reason given"))
     ))
 }
 
@@ -187,7 +205,7 @@ fn with_node(args: &NodeArgs, act: impl AsyncFnOnce(&Node) -> Result<Exit, Troub
 
 fn page(status: &Value) -> String {
     let text = |value: &Value| match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => plain(text),
         Value::Null => String::new(),
         other => other.to_string(),
     };

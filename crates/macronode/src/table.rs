@@ -1,5 +1,14 @@
 //! Plain tables for terminals: columns as wide as their widest cell, no more.
 
+/// `text` without what would steer a terminal: control characters stand as their escapes.
+pub(crate) fn plain(text: &str) -> String {
+    let shown = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    text.chars().map(shown).collect()
+}
+
 /// Lays out `rows` under `head`.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
