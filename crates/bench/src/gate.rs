@@ -126,6 +126,7 @@ fn semaphore_try(operations: usize) -> Cost {
 
 /// What a task pays for a future that is ready at its first poll. The future stays where it was
 /// made, as it does within a task.
+#[inline(always)]
 fn at_once<F: Future>(future: Pin<&mut F>) -> F::Output {
     match future.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -137,10 +138,12 @@ fn gate_enter(operations: usize) -> Cost {
     let door = door(Limit::fixed(8).with_queue(8));
     Box::new(move || {
         Clock::Wall.nanos_each(operations, || {
-            for _ in 0..operations {
-                let entered = at_once(pin!(door.enter(black_box(NOW), None)));
-                black_box(&entered);
-            }
+            at_once(pin!(async {
+                for _ in 0..operations {
+                    let entered = door.enter(black_box(NOW), None).await;
+                    black_box(&entered);
+                }
+            }));
         })
     })
 }
@@ -149,10 +152,12 @@ fn semaphore_enter(operations: usize) -> Cost {
     let semaphore = Arc::new(Semaphore::new(8));
     Box::new(move || {
         Clock::Wall.nanos_each(operations, || {
-            for _ in 0..operations {
-                let entered = at_once(pin!(semaphore.acquire()));
-                black_box(&entered);
-            }
+            at_once(pin!(async {
+                for _ in 0..operations {
+                    let entered = semaphore.acquire().await;
+                    black_box(&entered);
+                }
+            }));
         })
     })
 }

@@ -204,12 +204,14 @@ impl Entry {
             Verdict::Success { now, .. } | Verdict::Failure { now, .. } => Some(now),
             Verdict::Ignored | Verdict::Panicked => None,
         };
-        self.judge(pass, verdict);
+        if !matches!(verdict, Verdict::Ignored) || pass.probe {
+            self.judge(pass, verdict);
+        }
         self.release(told);
     }
 
     /// Gives the slot back, or to the first in line.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn release(&self, told: Option<Duration>) {
         if self.word().has(QUEUED) {
             return self.hand_over(told);

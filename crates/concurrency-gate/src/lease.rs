@@ -119,6 +119,15 @@ impl<'h, K> Lease<'h, K> {
         unsafe { Keep::from_parts(self.node, hold) }
     }
 
+    #[inline(never)]
+    fn drop_slowly(&mut self) {
+        if std::thread::panicking() {
+            self.end(Verdict::Panicked);
+        } else {
+            self.end_quietly();
+        }
+    }
+
     /// Without an outcome, which only the breaker of a probe has to hear of.
     #[inline]
     fn end_quietly(&mut self) {
@@ -139,12 +148,12 @@ impl<'h, K> Lease<'h, K> {
 }
 
 impl<K> Drop for Lease<'_, K> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.end(Verdict::Panicked);
+        if self.kind == Kind::Borrowed && !std::thread::panicking() {
+            self.keep().entry().release(None);
         } else {
-            self.end_quietly();
+            self.drop_slowly();
         }
     }
 }
