@@ -137,16 +137,15 @@ fn asking_what_never_answers_gives_up() {
 
 /// Something that answers like this, one connection after the other, and with nothing once there are no more answers.
 fn stranger(answers: Vec<String>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("its address").to_string();
     std::thread::spawn(move || {
         let mut answers = answers.into_iter();
         for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let _request = stream.read(&mut [0; 1024]).unwrap();
-            stream
-                .write_all(answers.next().unwrap_or_default().as_bytes())
-                .unwrap();
+            let mut stream = stream.expect("a connection");
+            let _request = stream.read(&mut [0; 1024]).expect("a request");
+            let answer = answers.next().unwrap_or_default();
+            stream.write_all(answer.as_bytes()).expect("a listener");
         }
     });
     address
