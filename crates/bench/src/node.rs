@@ -73,6 +73,8 @@ pub(crate) async fn start_node(sets: &[&str]) -> Process {
     ];
     let program = Program::new(binary())
         .expect("a temporary directory can be made")
+        // Symbols for backtraces take ten times the memory of the node.
+        .env("RUST_BACKTRACE", "0")
         .arg("run");
     let sets = quiet.iter().chain(sets).flat_map(|set| ["--set", *set]);
     let node = program.args(sets).start().expect("the node starts");
