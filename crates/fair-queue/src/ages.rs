@@ -18,8 +18,8 @@ impl Ages {
         (bucket + 1 < AGE_BUCKETS).then(|| Duration::from_millis(1 << bucket))
     }
 
-    pub(crate) fn note(&mut self, age: Duration) {
-        let millis = age.as_secs() * 1_000 + u64::from(age.subsec_millis());
+    pub(crate) fn note(&mut self, age_nanos: u64) {
+        let millis = age_nanos / 1_000_000;
         let doublings = (u64::BITS - millis.leading_zeros()) as usize;
         self.buckets[doublings.min(AGE_BUCKETS - 1)] += 1;
     }
@@ -45,7 +45,7 @@ mod tests {
         ] {
             let age = Duration::from_micros(micros);
             let mut ages = Ages::default();
-            ages.note(age);
+            ages.note(micros * 1_000);
             let bucket = ages.buckets.iter().position(|count| *count == 1);
             let bucket = bucket.expect("every age has a bucket");
             assert!(

@@ -1,10 +1,10 @@
 //! How fast the queue drains, measured only while somebody waits: an idle queue says nothing about
 //! what could be done.
 
-use std::time::Duration;
+use crate::moment::Moment;
 
 /// A measurement shorter than this is mostly noise.
-const WINDOW: Duration = Duration::from_millis(50);
+const WINDOW_NANOS: u64 = 50_000_000;
 /// How much of the old rate survives a window: half is gone after about ten.
 const KEPT: f64 = 0.93;
 
@@ -13,24 +13,24 @@ const KEPT: f64 = 0.93;
 pub(crate) struct Drain {
     per_second: Option<f64>,
     /// The last dispatch, unless nobody has waited since.
-    last: Option<Duration>,
-    saturated: Duration,
+    last: Option<Moment>,
+    saturated_nanos: u64,
     count: u32,
 }
 
 impl Drain {
     /// A waiting item was dispatched.
-    pub(crate) fn dispatched(&mut self, now: Duration) {
+    pub(crate) fn dispatched(&mut self, now: Moment) {
         let last = self.last.replace(now);
         // Nothing is learnt from the first of a row, nor from a clock that went back.
-        let Some(took) = last.and_then(|last| now.checked_sub(last)) else {
+        let Some(nanos) = last.and_then(|last| last.nanos_until(now)) else {
             return;
         };
-        self.saturated += took;
+        self.saturated_nanos += nanos;
         self.count += 1;
-        if self.saturated >= WINDOW {
-            self.blend(f64::from(self.count) / self.saturated.as_secs_f64());
-            (self.saturated, self.count) = (Duration::ZERO, 0);
+        if self.saturated_nanos >= WINDOW_NANOS {
+            self.blend(f64::from(self.count) * 1e9 / self.saturated_nanos as f64);
+            (self.saturated_nanos, self.count) = (0, 0);
         }
     }
 
@@ -51,7 +51,13 @@ impl Drain {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    fn at(now: Duration) -> Moment {
+        Moment::of(now)
+    }
 
     #[test]
     fn the_rate_is_that_of_saturation_whatever_lies_between() {
@@ -59,7 +65,7 @@ mod tests {
         let mut now = Duration::ZERO;
         for _ in 0..100 {
             for _ in 0..30 {
-                drain.dispatched(now);
+                drain.dispatched(at(now));
                 now += Duration::from_millis(5);
             }
             drain.idle();
@@ -73,11 +79,11 @@ mod tests {
     fn a_clock_that_steps_back_spoils_no_rate() {
         let mut drain = Drain::default();
         for step in 0..100_u64 {
-            drain.dispatched(Duration::from_millis(1000 - step * 10));
+            drain.dispatched(at(Duration::from_millis(1000 - step * 10)));
         }
         assert_eq!(drain.per_second(), None);
         for step in 0..100_u64 {
-            drain.dispatched(Duration::from_millis(step * 10));
+            drain.dispatched(at(Duration::from_millis(step * 10)));
         }
         let rate = drain.per_second().expect("measured");
         assert!((rate - 100.0).abs() < 1.0, "{rate}");

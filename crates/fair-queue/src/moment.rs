@@ -21,6 +21,11 @@ impl Moment {
         Duration::from_nanos(now.0.saturating_sub(self.0))
     }
 
+    /// `None` if the clock has gone back.
+    pub(crate) fn nanos_until(self, now: Self) -> Option<u64> {
+        now.0.checked_sub(self.0)
+    }
+
     pub(crate) fn time(self) -> Duration {
         Duration::from_nanos(self.0)
     }

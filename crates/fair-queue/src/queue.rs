@@ -173,8 +173,9 @@ impl<T> Queue<T> {
         let class = &mut self.classes[index];
         class.member.deficit -= cost;
         class.served = class.served.saturating_add(cost);
-        self.drain.dispatched(now);
-        self.ages.note(waiting.since.until(moment));
+        self.drain.dispatched(moment);
+        self.ages
+            .note(waiting.since.nanos_until(moment).unwrap_or(0));
         self.after_service(id);
         Some(Dispatched {
             item: waiting.item,
