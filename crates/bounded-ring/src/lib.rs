@@ -26,8 +26,6 @@ mod waiters;
 #[cfg(test)]
 #[cfg(loom)]
 mod models;
-#[cfg(all(test, not(loom)))]
-mod testing;
 
 pub use coalesce::{Coalesce, Pushed};
 pub use drop_oldest::DropOldest;

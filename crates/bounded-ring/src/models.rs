@@ -1,10 +1,7 @@
-//! Loom models: every interleaving up to a bound of preemptions, counted; and bugs they must catch.
-//!
-//! `LOOM_MAX_PREEMPTIONS` deepens the search, `LOOM_LOG=trace` shows an execution.
+//! Loom models of the rings and slots, and the bugs they must catch.
 
-use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use model_kit::explore;
+use model_kit::hand::poll_once;
 
 use crate::bug::{self, Bug};
 
@@ -13,72 +10,6 @@ mod drop_oldest;
 mod reject_new;
 mod slots;
 
-/// Two forced switches find nearly all bugs at a small part of the cost of all interleavings.
-const PREEMPTIONS: usize = 2;
-/// Where a model too large for the daily run is cut off, unless a depth was asked for.
-const DAILY_EXECUTIONS: usize = 120_000;
-
-/// Explores `model` and prints how much was seen.
-fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    if builder.preemption_bound.is_none() {
-        builder.preemption_bound = Some(PREEMPTIONS);
-        builder.max_permutations = builder.max_permutations.or(Some(DAILY_EXECUTIONS));
-    }
-    let limit = builder.max_permutations;
-    let executions = run(builder, model);
-    let cut = if limit.is_some_and(|limit| executions + 1 >= limit) {
-        ", then cut off"
-    } else {
-        ""
-    };
-    println!("loom: {name} explored {executions} executions{cut}");
-    assert!(
-        executions > 1,
-        "a model with one execution has no concurrency"
-    );
-}
-
-/// Runs the named test again, in a process with the bug in place, which must make it fail.
-///
-/// A process of its own because a deadlock found by loom ends in an abort: the futures that sleep
-/// are dropped outside of the model.
 fn catches(seed: Bug, test: &str) {
-    let mut rerun = Command::new(std::env::current_exe().expect("a test knows its program"));
-    rerun
-        .args(["--exact", test, "--nocapture"])
-        .env(bug::SWITCH, format!("{seed:?}"))
-        // Not cut off: the search ends at the bug.
-        .env("LOOM_MAX_PREEMPTIONS", PREEMPTIONS.to_string());
-    let output = rerun.output().expect("the test program starts");
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{seed:?} survived {test}");
-    assert!(
-        complaint.contains("panicked at"),
-        "{test} failed for another reason: {complaint}"
-    );
-    let first = complaint
-        .lines()
-        .skip_while(|line| !line.contains("panicked at"))
-        .nth(1);
-    println!("loom: {seed:?} caught: {}", first.unwrap_or_default());
-}
-
-fn run(builder: loom::model::Builder, model: impl Fn() + Send + Sync + 'static) -> usize {
-    let executions = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&executions);
-    builder.check(move || {
-        counted.fetch_add(1, Ordering::Relaxed);
-        model();
-    });
-    executions.load(Ordering::Relaxed)
-}
-
-/// Polls once with a waker that nobody hears, as a task does that is cancelled afterwards.
-fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match std::pin::Pin::new(future).poll(&mut context) {
-        std::task::Poll::Ready(output) => Some(output),
-        std::task::Poll::Pending => None,
-    }
+    model_kit::catches(bug::SWITCH, seed, test);
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{Coalesce, Pushed};
 use crate::PushError;
-use crate::testing::{Bell, block_on, poll};
+use model_kit::hand::{Bell, block_on, poll};
 
 // req: KN-03
 #[test]

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::DropOldest;
 use crate::Closed;
-use crate::testing::{Bell, block_on, poll};
+use model_kit::hand::{Bell, block_on, poll};
 
 // req: KN-03
 #[test]

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 
 use super::{Left, Line, Ticket};
-use crate::testing::Bell;
+use model_kit::hand::Bell;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::RejectNew;
 use crate::PushError;
-use crate::testing::{Bell, block_on, poll};
+use model_kit::hand::{Bell, block_on, poll};
 
 // req: KN-04
 #[test]

@@ -3,7 +3,7 @@ use std::task::Poll;
 use std::thread;
 
 use super::Slots;
-use crate::testing::{Bell, block_on, poll};
+use model_kit::hand::{Bell, block_on, poll};
 
 #[test]
 fn no_more_slots_are_out_than_there_are() {

@@ -1,24 +1,25 @@
-//! What the tests share: a way to poll by hand and one to block.
+//! Futures without a runtime: polled by hand, or blocked on.
 
-use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
 /// Counts the wake-ups it gets.
-#[derive(Default)]
-pub(crate) struct Bell(AtomicUsize);
+#[derive(Debug, Default)]
+pub struct Bell(AtomicUsize);
 
 impl Bell {
-    pub(crate) fn new() -> (Arc<Self>, Waker) {
+    /// A bell and the waker that rings it.
+    pub fn new() -> (Arc<Self>, Waker) {
         let bell = Arc::new(Self::default());
         let waker = Waker::from(Arc::clone(&bell));
         (bell, waker)
     }
 
-    pub(crate) fn rings(&self) -> usize {
+    /// Wake-ups so far.
+    pub fn rings(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
 }
@@ -29,8 +30,17 @@ impl Wake for Bell {
     }
 }
 
-pub(crate) fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
-    pin!(future).poll(&mut Context::from_waker(waker))
+/// Polls once.
+pub fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
+    Pin::new(future).poll(&mut Context::from_waker(waker))
+}
+
+/// Polls once with a waker that nobody hears, as a task does that is canceled afterwards.
+pub fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+    match poll(future, Waker::noop()) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
 }
 
 struct Unpark(Thread);
@@ -41,7 +51,8 @@ impl Wake for Unpark {
     }
 }
 
-pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+/// Parks this thread until `future` is done.
+pub fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut future = pin!(future);
     loop {
