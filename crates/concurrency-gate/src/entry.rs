@@ -175,21 +175,14 @@ impl Entry {
         Err(self.reject(self.refusal(word)))
     }
 
-    /// A slot, a refusal, or a place in line.
+    /// A slot, a refusal, or a place in line; for those whom the word alone did not let in.
     pub(crate) fn enter(&self, waker: &Waker, now: Duration) -> Result<Entered, Rejection> {
-        match self.enter_fast(now) {
-            Ok(pass) => Ok(Entered::Admitted(pass)),
-            Err(seen) => self.enter_slow(seen, waker, now),
-        }
-    }
-
-    #[inline(never)]
-    fn enter_slow(&self, word: Word, waker: &Waker, now: Duration) -> Result<Entered, Rejection> {
+        let word = self.word();
         if word.has(CLOSED) {
             return Err(self.reject(self.refusal(word)));
         }
         if !self.setup.limit.queue {
-            return self.try_enter_slow(word, now).map(Entered::Admitted);
+            return self.try_enter(now).map(Entered::Admitted);
         }
         if word.has(FULL) {
             return Err(self.reject(self.refusal_of(Reason::QueueFull)));

@@ -25,30 +25,31 @@ pub(crate) struct Ticket {
 /// Places are reused: the memory is that of the longest line seen, which `queue_max` bounds.
 pub(crate) struct Line {
     places: Vec<Place>,
-    free: Option<u32>,
-    first: Option<u32>,
-    last: Option<u32>,
+    /// The first of the free places; the others follow by `behind`.
+    free: u32,
+    first: u32,
+    last: u32,
     length: u32,
 }
 
-enum Place {
-    Free {
-        next: Option<u32>,
-    },
-    Waiting {
-        before: Option<u32>,
-        behind: Option<u32>,
-        since: Duration,
-        waker: Waker,
-    },
-    Called(Answer),
+/// No place.
+const NONE: u32 = u32::MAX;
+
+/// A place is free, or has a waiter (a waker), or one that was called (an answer). It is changed
+/// field by field: moving the whole would cost more than all the rest of a hand-over.
+struct Place {
+    before: u32,
+    behind: u32,
+    since: Duration,
+    waker: Option<Waker>,
+    answer: Option<Answer>,
 }
 
 /// What a waiter takes along when it leaves.
 pub(crate) enum Left {
     Called(Answer),
     /// Its waker, to be dropped outside of any lock.
-    Uncalled(Waker),
+    Uncalled(Option<Waker>),
 }
 
 impl Left {
@@ -68,9 +69,9 @@ impl Line {
     pub(crate) const fn new() -> Self {
         Self {
             places: Vec::new(),
-            free: None,
-            first: None,
-            last: None,
+            free: NONE,
+            first: NONE,
+            last: NONE,
             length: 0,
         }
     }
@@ -85,119 +86,105 @@ impl Line {
     }
 
     pub(crate) fn join(&mut self, since: Duration, waker: Waker) -> Ticket {
-        let index = self.place(Place::Waiting {
-            before: self.last,
-            behind: None,
-            since,
-            waker,
-        });
-        match self.last {
-            Some(last) => self.set_behind(last, Some(index)),
-            None => self.first = Some(index),
+        let index = self.free_place();
+        let before = self.last;
+        let place = self.place(index);
+        place.before = before;
+        place.behind = NONE;
+        place.since = since;
+        place.waker = Some(waker);
+        match before {
+            NONE => self.first = index,
+            last => self.place(last).behind = index,
         }
-        self.last = Some(index);
+        self.last = index;
         self.length += 1;
         Ticket { index }
     }
 
     /// Swaps an uncalled waiter's waker for a newer one; false if it was called already.
     pub(crate) fn refresh(&mut self, ticket: &Ticket, newer: &mut Waker) -> bool {
-        match &mut self.places[ticket.index as usize] {
-            Place::Waiting { waker, .. } => {
+        match &mut self.place(ticket.index).waker {
+            Some(waker) => {
                 std::mem::swap(waker, newer);
                 true
             }
-            Place::Called(_) => false,
-            Place::Free { .. } => unreachable!("a ticket outlives its place"),
+            None => false,
         }
     }
 
     pub(crate) fn is_called(&self, ticket: &Ticket) -> bool {
-        matches!(self.places[ticket.index as usize], Place::Called(_))
+        self.places[ticket.index as usize].answer.is_some()
     }
 
     /// Whether calling this waiter would wake the task of that waker.
     pub(crate) fn would_wake(&self, ticket: &Ticket, newer: &Waker) -> bool {
-        match &self.places[ticket.index as usize] {
-            Place::Waiting { waker, .. } => waker.will_wake(newer),
-            Place::Called(_) | Place::Free { .. } => false,
-        }
+        let waker = &self.places[ticket.index as usize].waker;
+        waker.as_ref().is_some_and(|waker| waker.will_wake(newer))
     }
 
     /// Since when the first waits.
     pub(crate) fn first_since(&self) -> Option<Duration> {
-        match &self.places[self.first? as usize] {
-            Place::Waiting { since, .. } => Some(*since),
-            Place::Called(_) | Place::Free { .. } => unreachable!("only waiters are linked"),
-        }
+        let first = self.places.get(self.first as usize)?;
+        Some(first.since)
     }
 
     /// Tells the first waiter; its place keeps the answer until it leaves.
     pub(crate) fn call_first(&mut self, answer: Answer) -> Option<Waker> {
-        let index = self.first?;
-        Some(self.unlink(index, Place::Called(answer)))
+        if self.is_empty() {
+            return None;
+        }
+        let first = self.first;
+        self.place(first).answer = Some(answer);
+        self.unlink(first)
     }
 
     pub(crate) fn leave(&mut self, ticket: Ticket) -> Left {
-        let vacated = Place::Free { next: self.free };
-        self.free = Some(ticket.index);
-        if let Place::Waiting { .. } = self.places[ticket.index as usize] {
-            return Left::Uncalled(self.unlink(ticket.index, vacated));
-        }
-        match std::mem::replace(&mut self.places[ticket.index as usize], vacated) {
-            Place::Called(answer) => Left::Called(answer),
-            Place::Waiting { .. } | Place::Free { .. } => {
-                unreachable!("a ticket outlives its place")
-            }
-        }
+        let index = ticket.index;
+        let left = match self.place(index).answer.take() {
+            Some(answer) => Left::Called(answer),
+            None => Left::Uncalled(self.unlink(index)),
+        };
+        self.place(index).behind = self.free;
+        self.free = index;
+        left
     }
 
-    fn place(&mut self, place: Place) -> u32 {
-        let Some(index) = self.free else {
-            self.places.push(place);
+    fn free_place(&mut self) -> u32 {
+        if self.free == NONE {
+            self.places.push(Place {
+                before: NONE,
+                behind: NONE,
+                since: Duration::ZERO,
+                waker: None,
+                answer: None,
+            });
             return self.places.len() as u32 - 1;
-        };
-        let Place::Free { next } = std::mem::replace(&mut self.places[index as usize], place)
-        else {
-            unreachable!("the free list holds free places only");
-        };
-        self.free = next;
+        }
+        let index = self.free;
+        self.free = self.place(index).behind;
         index
     }
 
-    fn unlink(&mut self, index: u32, successor: Place) -> Waker {
-        let place = std::mem::replace(&mut self.places[index as usize], successor);
-        let Place::Waiting {
-            before,
-            behind,
-            waker,
-            ..
-        } = place
-        else {
-            unreachable!("only waiters are linked");
-        };
+    /// Takes a waiter out of the order; its place is still its own.
+    fn unlink(&mut self, index: u32) -> Option<Waker> {
+        let place = self.place(index);
+        let (before, behind) = (place.before, place.behind);
+        let waker = place.waker.take();
         match before {
-            Some(index) => self.set_behind(index, behind),
-            None => self.first = behind,
+            NONE => self.first = behind,
+            before => self.place(before).behind = behind,
         }
         match behind {
-            Some(index) => self.set_before(index, before),
-            None => self.last = before,
+            NONE => self.last = before,
+            behind => self.place(behind).before = before,
         }
         self.length -= 1;
         waker
     }
 
-    fn set_behind(&mut self, index: u32, to: Option<u32>) {
-        if let Place::Waiting { behind, .. } = &mut self.places[index as usize] {
-            *behind = to;
-        }
-    }
-
-    fn set_before(&mut self, index: u32, to: Option<u32>) {
-        if let Place::Waiting { before, .. } = &mut self.places[index as usize] {
-            *before = to;
-        }
+    fn place(&mut self, index: u32) -> &mut Place {
+        &mut self.places[index as usize]
     }
 }
 

@@ -116,9 +116,11 @@ fn a_breaker_that_opens_under_waiters() {
     assert_eq!((door.in_flight(), door.waiting()), (0, 0));
 }
 
-/// Close and a sweep meet callers: everybody is answered, and nobody enters afterwards.
+/// Close and a sweep meet callers of two keys, one of which stays occupied: everybody is answered,
+/// and nobody enters afterwards.
 fn close_and_sweep_meet_callers() {
     let gate = gate(Limit::fixed(1).with_queue(TASKS));
+    let occupied = gate.try_enter(&0, NOW).expect("free");
     block_on(async {
         let callers: Vec<_> = (0..TASKS)
             .map(|number| {
@@ -138,6 +140,7 @@ fn close_and_sweep_meet_callers() {
             caller.await.expect("no caller panics");
         }
     });
+    drop(occupied);
     let refused = gate.try_enter(&0, NOW).expect_err("it is closed");
     assert_eq!(refused.reason(), Reason::Closed);
 }

@@ -49,24 +49,11 @@ impl<'h, K> Wait<'h, K> {
 
     /// The time is over: a slot that came just now, or the refusal.
     pub fn expire(&mut self) -> Result<Lease<'h, K>, Rejection> {
-        let keep = self.keep.take().ok_or(SPENT)?;
+        let keep = self.keep.as_ref().ok_or(SPENT)?;
         let ticket = self.ticket.take();
         match ticket.and_then(|ticket| keep.entry().withdraw(ticket)) {
-            Some(answer) => self.told(keep, answer),
+            Some(answer) => self.told(answer),
             None => Err(keep.entry().timed_out()),
-        }
-    }
-
-    fn told(&self, keep: Keep<'h, K>, answer: Answer) -> Result<Lease<'h, K>, Rejection> {
-        match answer {
-            Answer::Granted { at, epoch } => {
-                let pass = Pass {
-                    epoch,
-                    probe: false,
-                };
-                Ok(Lease::new(keep, pass, at.max(self.began)))
-            }
-            Answer::Refused(rejection) => Err(keep.entry().reject(rejection)),
         }
     }
 
@@ -83,39 +70,57 @@ impl<'h, K> Wait<'h, K> {
 
     #[inline(never)]
     fn poll_slowly(&mut self, cx: &Context<'_>) -> Poll<Result<Lease<'h, K>, Rejection>> {
-        let Some(keep) = self.keep.take() else {
+        let Some(keep) = &self.keep else {
             return Poll::Ready(Err(SPENT));
         };
         if self.ticket.is_none() {
-            return self.begin(keep, cx);
+            return self.begin(cx);
         }
         match keep.entry().answer(&mut self.ticket, cx) {
-            Some(answer) => Poll::Ready(self.told(keep, answer)),
-            None => {
-                self.keep = Some(keep);
-                Poll::Pending
-            }
+            Some(answer) => Poll::Ready(self.told(answer)),
+            None => Poll::Pending,
         }
     }
 
     /// A slot, a refusal, or a place in line.
-    fn begin(
-        &mut self,
-        keep: Keep<'h, K>,
-        cx: &Context<'_>,
-    ) -> Poll<Result<Lease<'h, K>, Rejection>> {
+    fn begin(&mut self, cx: &Context<'_>) -> Poll<Result<Lease<'h, K>, Rejection>> {
+        let Some(keep) = &self.keep else {
+            return Poll::Ready(Err(SPENT));
+        };
         if self.deadline.is_some_and(|deadline| deadline <= self.began) {
             return Poll::Ready(Err(keep.entry().late()));
         }
         match keep.entry().enter(cx.waker(), self.began) {
-            Ok(Entered::Admitted(pass)) => Poll::Ready(Ok(Lease::new(keep, pass, self.began))),
+            Ok(Entered::Admitted(pass)) => Poll::Ready(self.lease(pass, self.began)),
             Ok(Entered::Queued(ticket)) => {
                 self.ticket = Some(ticket);
-                self.keep = Some(keep);
                 Poll::Pending
             }
             Err(rejection) => Poll::Ready(Err(rejection)),
         }
+    }
+
+    fn told(&mut self, answer: Answer) -> Result<Lease<'h, K>, Rejection> {
+        match answer {
+            Answer::Granted { at, epoch } => {
+                let pass = Pass {
+                    epoch,
+                    probe: false,
+                };
+                self.lease(pass, at.max(self.began))
+            }
+            Answer::Refused(rejection) => {
+                if let Some(keep) = &self.keep {
+                    keep.entry().reject(rejection);
+                }
+                Err(rejection)
+            }
+        }
+    }
+
+    fn lease(&mut self, pass: Pass, since: Duration) -> Result<Lease<'h, K>, Rejection> {
+        let keep = self.keep.take().ok_or(SPENT)?;
+        Ok(Lease::new(keep, pass, since))
     }
 
     #[cold]

@@ -103,7 +103,7 @@ impl Entry {
             .breaker
             .as_ref()
             .map_or(1.0, |breaker| breaker.share(inner.latest));
-        let limit = (f64::from(inner.whole) * share).ceil() as u32;
+        let limit = (f64::from(inner.whole) * share).round() as u32;
         let limit = limit.clamp(1, inner.whole);
         if self.limit() != limit {
             self.update(|word| word.set_limit(limit));
