@@ -10,6 +10,7 @@ use serde::Serialize;
 use strict_config::{
     ConfigText, Loaded, Mistakes, SourceFile, Sources, load, read_file, restart_needed,
 };
+use tokio::time::MissedTickBehavior;
 
 use crate::Kernel;
 use crate::blocking::Blocking;
@@ -19,6 +20,7 @@ use crate::lock::{self, Lock};
 use crate::metrics::{Counter, Gauge, Kind, MetricSpec, Registry};
 use crate::queue::{self, OnFull, QueueSpec, Receiver, Sender};
 use crate::tree::{Context, Failure};
+use watch::Lookout;
 
 mod watch;
 
@@ -262,28 +264,22 @@ where
         updates: Receiver<()>,
         blocking: Blocking,
     ) -> Result<(), Failure> {
-        let _watch = match self.source.file() {
-            Some(file) => match watch::watch(file, requests) {
-                Ok(watch) => Some(watch),
-                Err(error) => {
-                    context.ready.degraded(format!(
-                        "cannot watch {}: {error}; SIGHUP still reloads",
-                        file.display()
-                    ));
-                    None
-                }
-            },
-            None => None,
-        };
-        if self.source.file().is_none() || _watch.is_some() {
+        let file = self.source.file().cloned();
+        let mut lookout = file.map(|file| Lookout::new(file, requests, blocking.clone()));
+        if lookout.is_none() {
             context.ready.ready();
         }
+        let mut looks = tokio::time::interval(limits::WATCH_LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 () = context.told_to_end() => return Ok(()),
                 asked = updates.recv() => match asked {
                     Some(()) => self.settle_and_reload(&context, &updates, &blocking).await,
                     None => return Ok(()),
+                },
+                _ = looks.tick() => if let Some(lookout) = &mut lookout {
+                    lookout.look(&context.ready).await;
                 },
             }
         }

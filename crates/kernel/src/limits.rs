@@ -61,6 +61,8 @@ pub const BLOCKING_QUEUE: usize = 64;
 
 /// Config changes closer together than this are applied as one.
 pub const CONFIG_SETTLE: Duration = Duration::from_millis(50);
+/// How often to see whether the config's directory is still the one that is watched.
+pub const WATCH_LOOK: Duration = Duration::from_secs(1);
 
 const _: () = {
     assert!(RESTART_FIRST_MIN.as_millis() < RESTART_FIRST_MAX.as_millis());

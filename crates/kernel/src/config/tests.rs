@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::*;
 use crate::drain::{Outcome, Phase};
+use crate::readiness::State;
 use crate::testing::{supervise, until_ready};
 use crate::tree::{Child, ChildSpec, Restart};
 
@@ -229,4 +230,28 @@ async fn readers_keep_the_snapshot_they_took() {
     assert_eq!((**taken, taken.generation), (5, 1));
     bench.kernel.requests.request();
     assert_eq!(bench.running.await.unwrap(), Outcome::Drained);
+}
+
+// req: KN-14
+#[tokio::test]
+async fn a_directory_that_is_replaced_is_watched_again_and_one_that_is_missing_is_told() {
+    let bench = bench("size = 1\n").await;
+    let directory = bench.file.parent().unwrap();
+    fs::remove_dir_all(directory).unwrap();
+    let blind = |_: &ReloadStatus| bench.kernel.readiness.of("config") == State::Degraded;
+    bench.until("told", blind).await;
+    fs::create_dir(directory).unwrap();
+    fs::write(&bench.file, "size = 2\n").unwrap();
+    let applied = |generation| move |status: &ReloadStatus| status.generation == generation;
+    bench.until("found again", applied(2)).await;
+    assert_eq!(bench.kernel.readiness.of("config"), State::Ready);
+
+    let away = directory.with_extension("away");
+    fs::rename(directory, &away).unwrap();
+    fs::create_dir(directory).unwrap();
+    fs::write(&bench.file, "size = 3\n").unwrap();
+    bench.until("seen beside the old one", applied(3)).await;
+    bench.replace("size = 4\n");
+    bench.until("watched as before", applied(4)).await;
+    fs::remove_dir_all(away).unwrap();
 }
