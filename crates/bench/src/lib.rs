@@ -8,6 +8,7 @@ pub mod frame;
 pub mod gate;
 pub mod kernel;
 pub mod node;
+pub mod overload_sim;
 pub mod queue;
 pub mod quota;
 pub mod report;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use bench::ALL;
 use bench::frame::{Benchmark, Effort, measure};
-use bench::report;
+use bench::{overload_sim, report};
 
 const USAGE: &str =
     "usage: bench NAME [--quick] [--json]\n       bench --list\n       bench soak [--minutes N]";
@@ -14,7 +14,9 @@ fn main() -> ExitCode {
     match Request::parse(std::env::args().skip(1)) {
         Ok(Request::List) => {
             ALL.iter()
-                .for_each(|bench| println!("{:<16} {}", bench.name, bench.about));
+                .map(|bench| (bench.name, bench.about))
+                .chain([(overload_sim::NAME, overload_sim::ABOUT)])
+                .for_each(|(name, about)| println!("{name:<16} {about}"));
             ExitCode::SUCCESS
         }
         Ok(Request::Run {
@@ -24,6 +26,15 @@ fn main() -> ExitCode {
         }) => {
             run(&bench, effort, json);
             ExitCode::SUCCESS
+        }
+        Ok(Request::OverloadSim { effort, json }) => {
+            match overload_sim::overload_sim(effort, json) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("the picture could not be written: {error}");
+                    ExitCode::FAILURE
+                }
+            }
         }
         Ok(Request::Soak { minutes }) => match bench::soak::soak(minutes) {
             true => ExitCode::SUCCESS,
@@ -41,6 +52,10 @@ enum Request {
     List,
     Soak {
         minutes: f64,
+    },
+    OverloadSim {
+        effort: Effort,
+        json: bool,
     },
     Run {
         bench: Benchmark,
@@ -79,6 +94,9 @@ impl Request {
             }
         }
         let name = name.ok_or("which benchmark?")?;
+        if name == overload_sim::NAME {
+            return Ok(Self::OverloadSim { effort, json });
+        }
         let bench = ALL.iter().find(|bench| bench.name == name);
         let bench = *bench.ok_or_else(|| format!("no benchmark is called {name}"))?;
         Ok(Self::Run {
@@ -167,6 +185,13 @@ mod tests {
             );
         }
         assert!(matches!(parse("--list"), Ok(Request::List)));
+        assert!(matches!(
+            parse("overload-sim --quick"),
+            Ok(Request::OverloadSim {
+                effort: Effort::Quick,
+                json: false
+            })
+        ));
     }
 
     #[test]

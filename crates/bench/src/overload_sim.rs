@@ -1,0 +1,160 @@
+//! Overload, simulated: what a queue makes of more than an origin can do, and where each limit
+//! policy goes when the origin changes. Virtual time and seeds: the same numbers on every machine.
+
+mod crowd;
+mod fairness;
+mod limits;
+mod lines;
+mod metrics;
+mod picture;
+mod svg;
+mod table;
+mod traces;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::frame::Effort;
+use crate::report;
+use crowd::Figures;
+use limits::{Contender, Ride};
+use lines::Discipline;
+use traces::Trace;
+
+/// What it is called by.
+pub const NAME: &str = "overload-sim";
+/// One sentence for the list.
+pub const ABOUT: &str =
+    "queues under 0.5x to 10x load, limit policies on traces: table and picture";
+
+/// What the origin can do at once, and how long each thing takes.
+const PLACES: usize = 32;
+const SERVICE: Duration = Duration::from_millis(20);
+const CAPACITY_PER_S: f64 = 1_600.0;
+/// How long a client waits for its answer before it goes away.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+/// Offered load, in capacities. `metrics` names them.
+const LOADS: [f64; 9] = [0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0];
+
+/// Below the current directory.
+const PICTURE: &str = "target/bench/overload-sim.svg";
+
+/// Everything that came out.
+struct Study {
+    curves: Vec<Curve>,
+    courses: Vec<Course>,
+}
+
+/// One discipline; per load, what each seed gave.
+struct Curve {
+    discipline: Discipline,
+    points: Vec<Vec<Figures>>,
+}
+
+/// One policy on one trace; what each seed gave.
+struct Course {
+    trace: Trace,
+    contender: Contender,
+    rides: Vec<Ride>,
+}
+
+/// Runs, prints a table or lines of JSON, and draws.
+pub fn overload_sim(effort: Effort, json: bool) -> io::Result<()> {
+    let study = Study::run(effort.rounds() as u64, Duration::from_secs(10));
+    if json {
+        for outcome in metrics::outcomes(&study) {
+            println!("{}", report::json(NAME, &outcome));
+        }
+    } else {
+        print!("{}", table::text(&study));
+    }
+    let path = draw(&study)?;
+    eprintln!("drawn: {}", path.display());
+    Ok(())
+}
+
+impl Study {
+    fn run(seeds: u64, crowd_length: Duration) -> Self {
+        let point = |discipline, load| {
+            (0..seeds)
+                .map(|seed| crowd::simulate(discipline, load, crowd_length, seed))
+                .collect()
+        };
+        let curve = |discipline| Curve {
+            discipline,
+            points: LOADS.map(|load| point(discipline, load)).into(),
+        };
+        let course = |(trace, contender)| Course {
+            trace,
+            contender,
+            rides: (0..seeds)
+                .map(|seed| limits::simulate(trace, contender, seed))
+                .collect(),
+        };
+        let pairs = Trace::ALL
+            .into_iter()
+            .flat_map(|trace| Contender::ALL.map(|contender| (trace, contender)));
+        Self {
+            curves: Discipline::ALL.map(curve).into(),
+            courses: pairs.map(course).collect(),
+        }
+    }
+
+    fn curve(&self, discipline: Discipline) -> &Curve {
+        let mut curves = self.curves.iter();
+        curves
+            .find(|curve| curve.discipline == discipline)
+            .expect("every discipline was run")
+    }
+
+    fn course(&self, trace: Trace, contender: Contender) -> &Course {
+        let mut courses = self.courses.iter();
+        courses
+            .find(|course| (course.trace, course.contender) == (trace, contender))
+            .expect("every policy was run on every trace")
+    }
+}
+
+impl Curve {
+    /// One number a load.
+    fn medians(&self, value: fn(&Figures) -> f64) -> impl Iterator<Item = f64> {
+        self.points
+            .iter()
+            .map(move |rounds| median(rounds.iter().map(value)))
+    }
+}
+
+impl Course {
+    fn goodput_percent(&self) -> f64 {
+        median(self.rides.iter().map(|ride| ride.goodput_share)) * 100.0
+    }
+}
+
+fn draw(study: &Study) -> io::Result<PathBuf> {
+    let path = Path::new(PICTURE);
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(path, picture::svg(study))?;
+    Ok(path.to_owned())
+}
+
+fn median(numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = numbers.collect();
+    quantile(&mut sorted, 0.5)
+}
+
+/// The nearest rank; sorts what it is given. Of nothing it is not a number.
+fn quantile(numbers: &mut [f64], q: f64) -> f64 {
+    numbers.sort_unstable_by(f64::total_cmp);
+    let rank = (q * numbers.len() as f64).ceil() as usize;
+    let last = numbers.len().saturating_sub(1);
+    numbers
+        .get(rank.saturating_sub(1).min(last))
+        .copied()
+        .unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests;

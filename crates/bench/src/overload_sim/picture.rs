@@ -1,0 +1,224 @@
+//! What is drawn of the study: three panels by load, and a small one of the limit for each trace.
+
+use super::crowd::Figures;
+use super::limits::Contender;
+use super::lines::Discipline;
+use super::svg::{Area, Axis, Line, Panel, Scale, Stroke, Svg};
+use super::traces::Trace;
+use super::{CAPACITY_PER_S, LOADS, Study};
+
+const WIDTH: f64 = 1240.0;
+const HEIGHT: f64 = 790.0;
+const MARGIN: f64 = 24.0;
+/// Left of a panel, for the numbers and the label of its axis.
+const GUTTER: f64 = 52.0;
+
+/// The whole document.
+pub(crate) fn svg(study: &Study) -> String {
+    let mut svg = Svg::new(WIDTH, HEIGHT);
+    svg.heading(
+        MARGIN,
+        34.0,
+        18.0,
+        "Overload: one noisy tenant, eight polite ones, an origin of 32 places × 20 ms",
+    );
+    svg.text(
+        MARGIN,
+        54.0,
+        12.0,
+        "start",
+        "Polite tenants send 20/s each, the noisy one the rest; clients leave after 1.5 s. \
+         Simulated; medians over seeds.",
+    );
+    let strokes = Discipline::ALL.map(discipline_stroke);
+    svg.legend(MARGIN, 80.0, 170.0, &strokes);
+    let panels = [goodput(study), polite_ok(study), polite_p99(study)];
+    row(&mut svg, 120.0, 270.0, &panels);
+
+    svg.heading(
+        MARGIN,
+        482.0,
+        18.0,
+        "Limits over time: 1.5× of what the origin can do, bounds 4 to 256",
+    );
+    svg.text(
+        MARGIN,
+        502.0,
+        12.0,
+        "start",
+        "“fixed” was told the origin's 32 places, AIMD what is slow (40 ms); gradient and guarded \
+         find out. % is goodput of the possible: fixed / AIMD / gradient / guarded.",
+    );
+    svg.legend(MARGIN, 528.0, 170.0, &Contender::ALL.map(contender_stroke));
+    let panels = Trace::ALL.map(|trace| limits(study, trace));
+    row(&mut svg, 586.0, 150.0, &panels);
+    svg.finish()
+}
+
+/// Panels side by side over the whole width.
+fn row(svg: &mut Svg, top: f64, height: f64, panels: &[Panel]) {
+    let cell = (WIDTH - 2.0 * MARGIN) / panels.len() as f64;
+    for (index, panel) in panels.iter().enumerate() {
+        let area = Area {
+            left: MARGIN + cell * index as f64 + GUTTER,
+            top,
+            width: cell - GUTTER - 14.0,
+            height,
+        };
+        svg.panel(area, panel);
+    }
+}
+
+fn goodput(study: &Study) -> Panel {
+    let y = Axis {
+        label: "% of capacity",
+        scale: Scale::Linear,
+        from: 0.0,
+        to: 105.0,
+        marks: PERCENT,
+    };
+    by_load(study, "Goodput, all tenants", y, |figures| {
+        figures.goodput_per_s / CAPACITY_PER_S * 100.0
+    })
+}
+
+fn polite_ok(study: &Study) -> Panel {
+    let y = Axis {
+        label: "% of requests",
+        scale: Scale::Linear,
+        from: 0.0,
+        to: 105.0,
+        marks: PERCENT,
+    };
+    by_load(study, "Polite tenants: answered in time", y, |figures| {
+        figures.polite_ok * 100.0
+    })
+}
+
+fn polite_p99(study: &Study) -> Panel {
+    let y = Axis {
+        label: "ms (log)",
+        scale: Scale::Log,
+        from: 15.0,
+        to: 1_700.0,
+        marks: &[
+            (20.0, "20"),
+            (50.0, "50"),
+            (100.0, "100"),
+            (200.0, "200"),
+            (500.0, "500"),
+            (1_500.0, "1500"),
+        ],
+    };
+    let title = "Polite tenants: p99 of the answered";
+    by_load(study, title, y, |figures| figures.polite_p99_ms)
+}
+
+const PERCENT: &[(f64, &str)] = &[
+    (0.0, "0"),
+    (25.0, "25"),
+    (50.0, "50"),
+    (75.0, "75"),
+    (100.0, "100"),
+];
+
+fn by_load(study: &Study, title: &str, y: Axis, value: fn(&Figures) -> f64) -> Panel {
+    let x = Axis {
+        label: "offered load, × capacity (log)",
+        scale: Scale::Log,
+        from: 0.5,
+        to: 10.0,
+        marks: &[
+            (0.5, "0.5"),
+            (1.0, "1"),
+            (2.0, "2"),
+            (3.0, "3"),
+            (5.0, "5"),
+            (10.0, "10"),
+        ],
+    };
+    let lines = study.curves.iter().map(|curve| Line {
+        stroke: discipline_stroke(curve.discipline),
+        points: LOADS.into_iter().zip(curve.medians(value)).collect(),
+        dotted: true,
+    });
+    Panel {
+        title: title.to_owned(),
+        x,
+        y,
+        lines: lines.collect(),
+    }
+}
+
+fn limits(study: &Study, trace: Trace) -> Panel {
+    let courses = Contender::ALL.map(|contender| study.course(trace, contender));
+    let lines = courses.map(|course| Line {
+        stroke: contender_stroke(course.contender),
+        points: course.rides[0].limits.clone(),
+        dotted: false,
+    });
+    let goodputs = courses.map(|course| format!("{:.0}", course.goodput_percent()));
+    Panel {
+        title: format!("{}: {} %", trace.name(), goodputs.join(" / ")),
+        x: Axis {
+            label: "seconds",
+            scale: Scale::Linear,
+            from: 0.0,
+            to: 60.0,
+            marks: &[
+                (0.0, "0"),
+                (15.0, "15"),
+                (30.0, "30"),
+                (45.0, "45"),
+                (60.0, "60"),
+            ],
+        },
+        y: Axis {
+            label: "limit (log)",
+            scale: Scale::Log,
+            from: 4.0,
+            to: 256.0,
+            marks: &[
+                (4.0, "4"),
+                (8.0, "8"),
+                (16.0, "16"),
+                (32.0, "32"),
+                (64.0, "64"),
+                (128.0, "128"),
+                (256.0, "256"),
+            ],
+        },
+        lines: lines.into(),
+    }
+}
+
+fn discipline_stroke(discipline: Discipline) -> Stroke {
+    let (color, width, dash) = match discipline {
+        Discipline::Unbounded => ("#b0b0b0", 2.0, "3 3"),
+        Discipline::Fifo => ("#777777", 2.0, ""),
+        Discipline::Priority => ("#d55e00", 2.0, ""),
+        Discipline::ByLoad => ("#0072b2", 2.0, "7 4"),
+        Discipline::Drr => ("#009e73", 3.0, ""),
+    };
+    Stroke {
+        name: discipline.name(),
+        color,
+        width,
+        dash,
+    }
+}
+
+fn contender_stroke(contender: Contender) -> Stroke {
+    let (color, width, dash) = match contender {
+        Contender::Fixed => ("#777777", 1.5, "5 4"),
+        Contender::Aimd => ("#d55e00", 1.5, ""),
+        Contender::Gradient => ("#0072b2", 1.5, ""),
+        Contender::Guarded => ("#009e73", 2.2, ""),
+    };
+    Stroke {
+        name: contender.name(),
+        color,
+        width,
+        dash,
+    }
+}

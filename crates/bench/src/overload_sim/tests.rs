@@ -1,0 +1,126 @@
+use super::*;
+use crowd::simulate;
+
+const LENGTH: Duration = Duration::from_secs(4);
+const SEED: u64 = 7;
+
+#[test]
+fn a_seed_gives_the_same_numbers_again_and_another_seed_others() {
+    for discipline in Discipline::ALL {
+        let run = |seed| simulate(discipline, 1.5, LENGTH, seed);
+        assert_eq!(run(SEED), run(SEED), "{discipline:?}");
+        assert_ne!(run(SEED), run(SEED + 1), "{discipline:?}");
+    }
+    for contender in Contender::ALL {
+        let run = |seed| limits::simulate(Trace::Step, contender, seed);
+        assert_eq!(run(SEED), run(SEED), "{contender:?}");
+        assert_ne!(run(SEED), run(SEED + 1), "{contender:?}");
+    }
+}
+
+// req: FQ-02
+#[test]
+fn fifo_starves_the_polite_at_ten_times_the_capacity_and_drr_does_not() {
+    let ok = |discipline| simulate(discipline, 10.0, LENGTH, SEED).polite_ok;
+    assert!(ok(Discipline::Unbounded) < 0.5);
+    assert!(ok(Discipline::Fifo) < 0.5);
+    assert!(ok(Discipline::Drr) >= 0.99);
+}
+
+// req: FQ-02
+#[test]
+fn the_polite_hardly_notice_the_noisy_tenant() {
+    for load in LOADS {
+        let figures = simulate(Discipline::Drr, load, LENGTH, SEED);
+        assert!(figures.polite_ok >= 0.99, "{load}: {figures:?}");
+        assert!(figures.polite_p99_ms <= 30.0, "{load}: {figures:?}");
+    }
+}
+
+#[test]
+fn drr_leaves_no_place_idle_while_somebody_waits() {
+    for load in LOADS.into_iter().filter(|load| *load > 1.0) {
+        let goodput = simulate(Discipline::Drr, load, LENGTH, SEED).goodput_per_s;
+        assert!(goodput >= 0.95 * CAPACITY_PER_S, "{load}: {goodput}");
+    }
+}
+
+#[test]
+fn below_capacity_every_queue_serves_everybody() {
+    for discipline in Discipline::ALL {
+        let figures = simulate(discipline, 0.5, LENGTH, SEED);
+        assert!(figures.polite_ok >= 0.999, "{discipline:?}: {figures:?}");
+        assert!(figures.jain.is_some_and(|jain| jain > 0.999));
+    }
+}
+
+#[test]
+fn fairness_of_every_queue_at_every_load_is_between_one_nth_and_one() {
+    let nth = 1.0 / crowd::TENANTS as f64;
+    for discipline in Discipline::ALL {
+        for load in LOADS {
+            let jain = simulate(discipline, load, LENGTH, SEED).jain;
+            let within = |index: f64| (nth - 1e-9..=1.0 + 1e-9).contains(&index);
+            assert!(jain.is_none_or(within), "{discipline:?} {load}: {jain:?}");
+        }
+    }
+}
+
+#[test]
+fn a_queue_without_bound_answers_nobody_in_time() {
+    let figures = simulate(Discipline::Unbounded, 3.0, LENGTH, SEED);
+    assert_eq!(figures.goodput_per_s, 0.0);
+    assert_eq!(figures.jain, None);
+}
+
+// req: GT-12
+#[test]
+fn no_policy_answers_more_than_is_possible() {
+    for trace in Trace::ALL {
+        for contender in Contender::ALL {
+            let ride = limits::simulate(trace, contender, SEED);
+            assert!(ride.goodput_share > 0.0 && ride.goodput_share < 1.02);
+            let fixed = contender == Contender::Fixed;
+            assert_eq!(fixed, ride.limits.iter().all(|(_, limit)| *limit == 32.0));
+        }
+    }
+}
+
+#[test]
+fn a_limit_of_the_origins_places_loses_next_to_nothing() {
+    for trace in Trace::ALL {
+        let ride = limits::simulate(trace, Contender::Fixed, SEED);
+        assert!(ride.goodput_share > 0.97, "{trace:?}: {ride:?}");
+    }
+}
+
+#[test]
+fn what_is_shown_holds_every_queue_and_every_policy() {
+    let study = Study::run(1, Duration::from_secs(1));
+    let (text, drawn) = (table::text(&study), picture::svg(&study));
+    let names = Discipline::ALL
+        .map(Discipline::name)
+        .into_iter()
+        .chain(Contender::ALL.map(Contender::name));
+    for name in names {
+        assert!(text.contains(name) && drawn.contains(name), "{name}");
+    }
+    assert_eq!(drawn.matches("<polyline").count(), 5 + 3 * 5 + 4 + 5 * 4);
+}
+
+#[test]
+fn the_lines_of_json_compare_ours_with_each_peer_at_each_load() {
+    let outcomes = metrics::outcomes(&Study::run(1, Duration::from_secs(1)));
+    assert_eq!(
+        outcomes.len(),
+        4 * LOADS.len() * 4 + Trace::ALL.len() * 2 * 3
+    );
+    let of = |metric, peer| {
+        let mut found = outcomes.iter();
+        found.find(|outcome| (outcome.metric, outcome.peer) == (metric, peer))
+    };
+    let p99 = of("polite_p99_at_10x", "FIFO 512").unwrap();
+    assert_eq!((p99.unit, p99.rounds), ("ms", 1));
+    assert!(p99.ratio < 0.2, "{p99:?}");
+    assert!(outcomes.iter().all(|outcome| outcome.ratio.is_finite()));
+}
