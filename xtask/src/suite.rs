@@ -92,7 +92,7 @@ const MODELLED: &[&str] = &[
 ];
 
 /// Those of them whose futures run under shuttle too.
-const SHUTTLED: &[&str] = &["concurrency-gate"];
+const SHUTTLED: &[&str] = &["concurrency-gate", "fair-queue"];
 
 /// Loom's own cfg rebuilds everything below it, so it keeps its own target directory. Only the models run: outside
 /// of one, what is built for loom cannot live.

@@ -22,17 +22,17 @@ pub(crate) enum Bug {
     HandOverInDebt,
 }
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 #[inline(always)]
 pub(crate) const fn seeded(_: Bug) -> bool {
     false
 }
 
 /// The environment variable that names the bug of this process.
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 pub(crate) const SWITCH: &str = "FAIR_QUEUE_BUG";
 
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 pub(crate) fn seeded(bug: Bug) -> bool {
     static SEED: std::sync::LazyLock<Option<String>> =
         std::sync::LazyLock::new(|| std::env::var(SWITCH).ok());

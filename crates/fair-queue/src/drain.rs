@@ -49,7 +49,7 @@ impl Drain {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::time::Duration;
 

@@ -107,7 +107,7 @@ impl Flows {
         self.len - self.busy <= self.max_resting
     }
 
-    #[cfg(all(test, not(loom)))]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(crate) fn len(&self) -> usize {
         self.len
     }

@@ -100,13 +100,13 @@ impl Index {
 
 fn seed() -> u64 {
     // A model must run the same way each time.
-    if cfg!(loom) {
+    if cfg!(any(loom, shuttle)) {
         return 0;
     }
     RandomState::new().hash_one(0_u64)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::collections::HashMap;
 

@@ -33,7 +33,7 @@
 //!    one round.
 //!
 //! Laws 1 to 3 are checked by TLC in `specs/drr.tla`, all of them by seeded simulations and against a
-//! plain model, and the shell by loom.
+//! plain model, and the shell by loom and shuttle.
 //!
 //! Enqueue, dispatch and cancellation take O(1) steps, counted over many: an expired item is passed
 //! over once, a debt once a turn. Only two things look at all that waits, and only when the queue is
@@ -76,7 +76,11 @@ mod work;
 
 #[cfg(all(test, loom))]
 mod models;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, any(loom, shuttle)))]
+mod rerun;
+#[cfg(all(test, shuttle, not(loom)))]
+mod schedules;
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod testing;
 
 pub use ages::{AGE_BUCKETS, Ages};

@@ -2,11 +2,8 @@
 //!
 //! `LOOM_MAX_PREEMPTIONS` deepens the search, `LOOM_LOG=trace` shows an execution.
 
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-use crate::bug::{self, Bug};
 
 mod shell;
 
@@ -34,31 +31,6 @@ fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
         executions > 1,
         "a model with one execution has no concurrency"
     );
-}
-
-/// Runs the named test again, in a process with the bug in place, which must make it fail.
-///
-/// A process of its own because a deadlock found by loom ends in an abort: the futures that sleep
-/// are dropped outside of the model.
-fn catches(seed: Bug, test: &str) {
-    let mut rerun = Command::new(std::env::current_exe().expect("a test knows its program"));
-    rerun
-        .args(["--exact", test, "--nocapture"])
-        .env(bug::SWITCH, format!("{seed:?}"))
-        // Not cut off: the search ends at the bug.
-        .env("LOOM_MAX_PREEMPTIONS", PREEMPTIONS.to_string());
-    let output = rerun.output().expect("the test program starts");
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{seed:?} survived {test}");
-    assert!(
-        complaint.contains("panicked at"),
-        "{test} failed for another reason: {complaint}"
-    );
-    let first = complaint
-        .lines()
-        .skip_while(|line| !line.contains("panicked at"))
-        .nth(1);
-    println!("loom: {seed:?} caught: {}", first.unwrap_or_default());
 }
 
 fn run(builder: loom::model::Builder, model: impl Fn() + Send + Sync + 'static) -> usize {

@@ -368,5 +368,5 @@ fn key(work: &Work) -> Key {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;

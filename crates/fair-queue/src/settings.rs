@@ -166,5 +166,5 @@ pub(crate) fn check_limit(limit: usize) -> Result<(), SettingsError> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;

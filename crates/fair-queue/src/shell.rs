@@ -329,5 +329,5 @@ impl fmt::Debug for FairQueue {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;

@@ -1,11 +1,16 @@
-//! The only door to shared memory: std, or loom when a model explores the interleavings.
+//! The only door to shared memory: std, or a checker that explores the interleavings.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{
     Arc, Mutex, MutexGuard,
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
-#[cfg(not(loom))]
+#[cfg(all(shuttle, not(loom)))]
+pub(crate) use shuttle::sync::{
+    Arc, Mutex, MutexGuard,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use std::sync::{
     Arc, Mutex, MutexGuard,
     atomic::{AtomicU64, AtomicUsize, Ordering},

@@ -1,5 +1,5 @@
 //! What is on the fast path allocates nothing: the bypass, a wait, the order, a cancellation.
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

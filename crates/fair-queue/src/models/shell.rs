@@ -8,8 +8,9 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
-use super::{catches, explore, poll_once};
+use super::{explore, poll_once};
 use crate::bug::Bug;
+use crate::rerun::catches;
 use crate::{Class, FairQueue, Refused, Settings, Slot, Work};
 
 fn queue(limit: usize) -> FairQueue {
