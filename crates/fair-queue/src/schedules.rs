@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use shuttle::future::{block_on, spawn, yield_now};
+use shuttle::future::{JoinHandle, block_on, spawn, yield_now};
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
@@ -70,42 +70,60 @@ async fn visit(queue: FairQueue, tenant: u64, inside: Arc<AtomicUsize>, highest:
     }
 }
 
+fn visitors(queue: &FairQueue, inside: &Arc<AtomicUsize>) -> Vec<JoinHandle<()>> {
+    (0..TASKS)
+        .map(|tenant| spawn(visit(queue.clone(), tenant / 2, Arc::clone(inside), 3)))
+        .collect()
+}
+
+async fn all(visitors: Vec<JoinHandle<()>>) {
+    for visitor in visitors {
+        visitor.await.expect("no visitor panics");
+    }
+}
+
 /// Half of those who come give up, while the limit moves: whoever stays is served.
-fn storm(last_word: impl Fn(&FairQueue) + Send + Sync + 'static) {
+fn storm() {
     let queue = queue(2);
-    let inside = Arc::new(AtomicUsize::new(0));
     block_on(async {
-        let visitors: Vec<_> = (0..TASKS)
-            .map(|tenant| spawn(visit(queue.clone(), tenant / 2, Arc::clone(&inside), 3)))
-            .collect();
+        let visitors = visitors(&queue, &Arc::new(AtomicUsize::new(0)));
         for limit in [1, 3, 1, 2] {
             queue.resize(limit).expect("a good limit");
             yield_now().await;
         }
-        last_word(&queue);
-        for visitor in visitors {
-            visitor.await.expect("no visitor panics");
-        }
+        all(visitors).await;
     });
     assert_eq!(queue.in_use(), 0);
     assert_eq!(queue.snapshot(1).waiting, 0);
-    if !queue.is_closed() {
-        drop(
-            queue
-                .try_acquire(work(9))
-                .expect("a free slot and nobody waits"),
-        );
-    }
+    drop(
+        queue
+            .try_acquire(work(9))
+            .expect("a free slot and nobody waits"),
+    );
+}
+
+/// The only slot stays out until everybody has had an answer.
+fn close() {
+    let queue = queue(1);
+    block_on(async {
+        let held = queue.try_acquire(work(9)).expect("a free slot");
+        let visitors = visitors(&queue, &Arc::new(AtomicUsize::new(0)));
+        yield_now().await;
+        queue.close();
+        all(visitors).await;
+        drop(held);
+    });
+    assert_eq!(queue.in_use(), 0);
 }
 
 #[test]
 fn a_storm_of_cancellations_under_a_moving_limit_loses_nobody() {
-    explore("cancel storm", || storm(|_| ()));
+    explore("cancel storm", storm);
 }
 
 #[test]
 fn a_close_in_the_middle_answers_everybody() {
-    explore("close in a storm", || storm(FairQueue::close));
+    explore("close in a storm", close);
 }
 
 #[test]
