@@ -16,7 +16,7 @@ pub(super) enum Fate {
     Aborted,
 }
 
-/// Set in each word of ends once the group was written off: who ends later is not counted again.
+/// Set in each word of ends once the group was written off: from then on the word counts nothing.
 const WRITTEN_OFF: u64 = 1 << 63;
 
 #[derive(Default)]
@@ -24,7 +24,8 @@ pub(super) struct Books {
     spawned: AtomicU64,
     /// Ends by fate; see [`WRITTEN_OFF`].
     ends: [AtomicU64; 3],
-    written_off: AtomicU64,
+    /// What stood in each word of ends when the group was written off.
+    settled: [AtomicU64; 3],
     panicked: AtomicU64,
 }
 
@@ -41,12 +42,7 @@ impl Books {
     /// Takes note of an end; says whether it still counted.
     #[inline]
     pub(super) fn end(&self, fate: Fate) -> bool {
-        let word = &self.ends[fate as usize];
-        if word.fetch_add(1, Ordering::SeqCst) & WRITTEN_OFF == 0 {
-            return true;
-        }
-        word.fetch_sub(1, Ordering::SeqCst);
-        false
+        self.ends[fate as usize].fetch_add(1, Ordering::SeqCst) & WRITTEN_OFF == 0
     }
 
     /// Tasks that have not ended. Ends are read before births, so it is never too low.
@@ -58,23 +54,32 @@ impl Books {
         self.spawned.load(Ordering::SeqCst).saturating_sub(ended)
     }
 
-    /// Counts whoever is left as aborted, now and for good. Returns how many.
+    /// Counts whoever is left as aborted, now and for good, and whoever comes later. Returns how many were left.
     pub(super) fn write_off(&self) -> u64 {
-        let already = |word: &AtomicU64| word.fetch_or(WRITTEN_OFF, Ordering::SeqCst);
-        let before = self.ends.each_ref().map(already);
-        if before.iter().any(|word| word & WRITTEN_OFF != 0) {
-            return 0;
+        // The aborted last: once their word is settled, so are the others, of which it is the rest.
+        for fate in [Fate::Completed, Fate::Canceled, Fate::Aborted] {
+            let before = self.ends[fate as usize].swap(WRITTEN_OFF, Ordering::SeqCst);
+            if before & WRITTEN_OFF != 0 {
+                return 0;
+            }
+            self.settled[fate as usize].store(before, Ordering::SeqCst);
         }
-        let left = self.spawned.load(Ordering::SeqCst) - before.iter().sum::<u64>();
-        self.written_off.store(left, Ordering::SeqCst);
-        left
+        self.ended(Fate::Aborted) - self.settled(Fate::Aborted)
+    }
+
+    fn settled(&self, fate: Fate) -> u64 {
+        self.settled[fate as usize].load(Ordering::SeqCst)
     }
 
     fn ended(&self, fate: Fate) -> u64 {
-        let word = self.ends[fate as usize].load(Ordering::SeqCst) & !WRITTEN_OFF;
-        match fate {
-            Fate::Aborted => word + self.written_off.load(Ordering::SeqCst),
-            Fate::Completed | Fate::Canceled => word,
+        let word = self.ends[fate as usize].load(Ordering::SeqCst);
+        match (fate, word & WRITTEN_OFF != 0) {
+            (_, false) => word,
+            (Fate::Completed | Fate::Canceled, true) => self.settled(fate),
+            (Fate::Aborted, true) => {
+                let others = self.ended(Fate::Completed) + self.ended(Fate::Canceled);
+                self.spawned.load(Ordering::SeqCst) - others
+            }
         }
     }
 }

@@ -151,3 +151,21 @@ fn counts_add_up_under_a_storm_of_ends() {
         assert_eq!(group.live(), 0);
     });
 }
+
+// req: KN-05
+#[tokio::test]
+async fn who_comes_after_the_write_off_is_aborted_and_the_books_balance() {
+    let registry = Registry::default();
+    let group = TaskGroup::new(&registry);
+    let spawner = group.kind(&WORK);
+    let stuck = spawner.spawn(std::future::pending::<()>());
+    assert_eq!(group.write_off(), 1);
+    let late = spawner.spawn(std::future::pending::<()>());
+    assert_eq!(late.join().await, Ended::Stopped);
+    assert_eq!(stuck.join().await, Ended::Stopped);
+    assert_eq!(group.live(), 0);
+    group.idle().await;
+    assert_eq!(group.write_off(), 0);
+    assert_eq!(count(&registry, &SPAWNED), 2);
+    assert_eq!((count(&registry, &ABORTED), ended(&registry)), (2, 2));
+}
