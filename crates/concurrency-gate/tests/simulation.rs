@@ -158,6 +158,34 @@ fn resizing_between_a_thousand_and_ten_under_saturation_keeps_every_promise() {
     });
 }
 
+// req: GT-05
+#[test]
+fn sweeps_come_each_minute_and_do_not_march_in_step() {
+    let gate = gate(Limit::fixed(1));
+    let pauses: Vec<_> = (0..100_u32)
+        .map(|n| gate.sweep(START * n).next_in.as_secs_f64())
+        .collect();
+    assert!(pauses.iter().all(|pause| (60.0..=66.0).contains(pause)));
+    let (least, most) = (
+        pauses.iter().copied().fold(f64::MAX, f64::min),
+        pauses.iter().copied().fold(0.0, f64::max),
+    );
+    assert!(most - least > 3.0, "from {least} to {most}");
+}
+
+// req: GT-05, GT-06
+#[test]
+fn a_limit_set_by_hand_is_not_forgotten_and_a_registered_key_stays() {
+    let gate = gate(Limit::fixed(1));
+    gate.register(7, Limit::fixed(3)).unwrap();
+    gate.handle(&8, START).resize(5).unwrap();
+    drop(gate.handle(&9, START));
+    let swept = gate.sweep(START * 1_000);
+    assert_eq!((swept.evicted, swept.kept), (1, 2));
+    assert_eq!(gate.handle(&7, START).limit(), 3);
+    assert_eq!(gate.handle(&8, START).limit(), 5);
+}
+
 // req: GT-11, GT-05
 #[test]
 fn a_flood_of_a_million_keys_is_admitted_and_bounded() {
