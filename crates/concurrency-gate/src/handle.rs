@@ -59,6 +59,17 @@ impl<K> KeyHandle<K> {
         Ok(Lease::new(Keep::owned(node), pass, now))
     }
 
+    /// A slot if one is free, else the handle, to wait by; the attempt is not counted.
+    #[cfg(feature = "tower")]
+    pub(crate) fn enter_at_once(self, now: Duration) -> Result<Lease<'static, K>, Self> {
+        // Chosen once: entering changes which of two is the less busy.
+        let which = self.less_busy();
+        match self.get(which).entry.enter_fast(now) {
+            Ok(pass) => Ok(Lease::new(Keep::owned(self.take(which)), pass, now)),
+            Err(_) => Err(self),
+        }
+    }
+
     /// Like [`enter_owned`](Self::enter_owned), with the handle's own reference.
     #[cfg(feature = "tower")]
     pub(crate) fn into_enter(self, now: Duration) -> crate::Enter<'static, K> {
@@ -66,8 +77,13 @@ impl<K> KeyHandle<K> {
     }
 
     fn into_chosen(self) -> Arc<Node<K>> {
-        match self.spare {
-            Some(spare) if load(&spare.entry) < load(&self.node.entry) => spare,
+        let which = self.less_busy();
+        self.take(which)
+    }
+
+    fn take(self, which: Which) -> Arc<Node<K>> {
+        match (which, self.spare) {
+            (Which::Spare, Some(spare)) => spare,
             _ => self.node,
         }
     }
@@ -150,11 +166,31 @@ impl<K> KeyHandle<K> {
 
     #[inline]
     fn chosen(&self) -> &Arc<Node<K>> {
-        match &self.spare {
-            Some(spare) if load(&spare.entry) < load(&self.node.entry) => spare,
+        self.get(self.less_busy())
+    }
+
+    #[inline]
+    fn get(&self, which: Which) -> &Arc<Node<K>> {
+        match (which, &self.spare) {
+            (Which::Spare, Some(spare)) => spare,
             _ => &self.node,
         }
     }
+
+    #[inline]
+    fn less_busy(&self) -> Which {
+        match &self.spare {
+            Some(spare) if load(&spare.entry) < load(&self.node.entry) => Which::Spare,
+            _ => Which::Node,
+        }
+    }
+}
+
+/// One of the two entries of a key beyond the cap.
+#[derive(Clone, Copy)]
+enum Which {
+    Node,
+    Spare,
 }
 
 fn load(entry: &Entry) -> u64 {

@@ -62,28 +62,37 @@ where
     S: Service<Request> + Clone,
     K: Hash + Eq + Clone + 'static,
     Key: Fn(&Request) -> K,
-    Clock: Fn() -> Duration,
+    Clock: Fn() -> Duration + Clone,
 {
     type Response = S::Response;
     type Error = GatedError<S::Error>;
-    type Future = Gated<S, K, Key, Clock, Request>;
+    type Future = Gated<S, K, Clock, Request>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.inner.poll_ready(cx).map_err(GatedError::Inner)
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        // The clone is not ready; the one that was polled goes with the request.
-        let fresh = self.inner.clone();
-        let inner = std::mem::replace(&mut self.inner, fresh);
         let now = (self.rules.clock)();
         let handle = self.rules.gate.handle(&(self.rules.key)(&request), now);
-        Gated {
-            stage: Stage::Entering {
-                enter: handle.into_enter(now),
-                call: Some((inner, request)),
+        let stage = match handle.enter_at_once(now) {
+            Ok(lease) => Stage::Inside {
+                response: self.inner.call(request),
+                lease: Some(lease),
             },
-            rules: Arc::clone(&self.rules),
+            Err(handle) => {
+                // The clone is not ready; the one that was polled goes with the request.
+                let fresh = self.inner.clone();
+                let inner = std::mem::replace(&mut self.inner, fresh);
+                Stage::Entering {
+                    enter: handle.into_enter(now),
+                    call: Some((inner, request)),
+                }
+            }
+        };
+        Gated {
+            stage,
+            clock: self.rules.clock.clone(),
         }
     }
 }
@@ -91,14 +100,14 @@ where
 pin_project! {
     /// A request on its way: first in line, then inside. An `Err` of the service is a failure for
     /// the breaker and the policy, dropping the future is not.
-    pub struct Gated<S, K, Key, Clock, Request>
+    pub struct Gated<S, K, Clock, Request>
     where
         S: Service<Request>,
         K: 'static,
     {
         #[pin]
         stage: Stage<S, K, Request>,
-        rules: Arc<Rules<K, Key, Clock>>,
+        clock: Clock,
     }
 }
 
@@ -122,7 +131,7 @@ pin_project! {
     }
 }
 
-impl<S, K, Key, Clock, Request> Future for Gated<S, K, Key, Clock, Request>
+impl<S, K, Clock, Request> Future for Gated<S, K, Clock, Request>
 where
     S: Service<Request>,
     K: 'static,
@@ -147,7 +156,7 @@ where
                 StageProjection::Inside { response, lease } => {
                     let answer = ready!(response.poll(cx));
                     if let Some(lease) = lease.take() {
-                        let now = (this.rules.clock)();
+                        let now = (this.clock)();
                         end(lease, outcome(&answer), now);
                     }
                     return Poll::Ready(answer.map_err(GatedError::Inner));

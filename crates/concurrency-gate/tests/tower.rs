@@ -112,6 +112,25 @@ async fn dropping_the_response_future_gives_the_slot_back() {
     );
 }
 
+// req: GT-13, GT-11
+#[tokio::test(start_paused = true)]
+async fn keys_beyond_the_cap_give_back_what_they_took() {
+    let config = GateConfig {
+        keys_max: 1,
+        ..GateConfig::new(Limit::fixed(1).with_queue(4))
+    };
+    let gate = Gate::new(config).expect("the limit makes sense");
+    let _fills_the_table = gate.handle(&0, Duration::ZERO);
+    let layer = GateLayer::new(gate.clone(), |request: &u8| *request, origin());
+    let mut service = layer.layer(Slow::default());
+    for _ in 0..10 {
+        let calls = (service.call(1), service.call(1), service.call(1));
+        let answers = tokio::join!(calls.0, calls.1, calls.2);
+        assert_eq!(answers, (Ok(1), Ok(1), Ok(1)));
+        assert!(gate.report().keys.iter().all(|key| key.in_use == 0));
+    }
+}
+
 #[derive(Clone)]
 struct Broken;
 
