@@ -128,7 +128,7 @@ fn fair(limit: usize) -> FairQueue {
 }
 
 /// The clock that the documentation advises: precise to a few milliseconds, and nearly free.
-fn coarse() -> Duration {
+pub(crate) fn coarse() -> Duration {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
     // SAFETY: the pointer is valid for one timespec, which the call fills when it succeeds.
     let status = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, time.as_mut_ptr()) };

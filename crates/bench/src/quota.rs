@@ -2,13 +2,14 @@
 
 use std::hint::black_box;
 use std::num::NonZeroU32;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use governor::clock::FakeRelativeClock;
 use governor::{Quota as Rule, RateLimiter};
 use rate_quota::{Quota, Rate};
 
 use crate::clock::Clock;
+use crate::fair_queue::coarse;
 use crate::frame::{Benchmark, Cost, Effort, Metric, Peer};
 
 /// See the module.
@@ -62,9 +63,9 @@ fn stopped() -> Now {
     Box::new(|| Duration::from_secs(1))
 }
 
+/// As each is used: ours with a coarse clock, governor with the one it brings.
 fn running() -> Now {
-    let start = Instant::now();
-    Box::new(move || start.elapsed())
+    Box::new(coarse)
 }
 
 fn rule(per_second: u32) -> Rule {
