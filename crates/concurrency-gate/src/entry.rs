@@ -176,6 +176,7 @@ impl Entry {
     }
 
     /// A slot, a refusal, or a place in line; for those whom the word alone did not let in.
+    #[inline]
     pub(crate) fn enter(&self, waker: &Waker, now: Duration) -> Result<Entered, Rejection> {
         let word = self.word();
         if word.has(CLOSED) {
@@ -243,6 +244,7 @@ impl Entry {
         )
     }
 
+    #[inline]
     pub(crate) fn reject(&self, rejection: Rejection) -> Rejection {
         self.setup.tally.rejected(self.number(), rejection.reason());
         rejection

@@ -83,6 +83,7 @@ impl<'h, K> Wait<'h, K> {
     }
 
     /// A slot, a refusal, or a place in line.
+    #[inline]
     fn begin(&mut self, cx: &Context<'_>) -> Poll<Result<Lease<'h, K>, Rejection>> {
         let Some(keep) = &self.keep else {
             return Poll::Ready(Err(SPENT));

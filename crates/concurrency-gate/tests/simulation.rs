@@ -124,14 +124,14 @@ fn a_storm_of_cancellations_and_panics_loses_no_slot() {
 // req: GT-06, GT-04
 #[test]
 fn resizing_between_a_thousand_and_ten_under_saturation_keeps_every_promise() {
-    sim::run("gate resize", 10, |rng| {
+    sim::run("gate resize", 5, |rng| {
         let gate = gate(Limit::fixed(1_000).with_queue(2_000));
         let door = gate.handle(&0, START);
         let mut crowd = Crowd::at(&door);
         let mut limit = 1_000;
         for tick in 0..120 {
             let now = START + Duration::from_millis(tick);
-            while crowd.line.len() < 200 {
+            while crowd.line.len() < 40 {
                 crowd.arrive(now);
             }
             if rng.u8(..10) == 0 {

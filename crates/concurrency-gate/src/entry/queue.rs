@@ -15,6 +15,7 @@ use crate::word::{CLOSED, FULL, QUEUED, Word};
 
 impl Entry {
     /// A slot, a refusal, or a place in line: decided under the lock, against one word.
+    #[inline(never)]
     pub(super) fn join(&self, waker: &Waker, now: Duration) -> Result<Entered, Rejection> {
         let detail = self.detail();
         // Cloned before the lock: a waker is somebody else's code.
