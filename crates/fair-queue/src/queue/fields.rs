@@ -11,7 +11,7 @@ use crate::work::Refused;
 pub(super) struct FlowField<'a, T, F> {
     pub(super) flows: &'a mut Flows,
     pub(super) items: &'a mut Items<T>,
-    pub(super) lost: &'a mut Lost,
+    pub(super) lost: Lost,
     pub(super) now: Moment,
     pub(super) tell: F,
 }
@@ -57,11 +57,8 @@ impl<T, F: FnMut(T, Refused)> Field for FlowField<'_, T, F> {
 /// The classes, each seen as the first work of its next tenant.
 pub(super) struct ClassField<'a, T, F> {
     pub(super) classes: &'a mut [ClassState],
-    pub(super) flows: &'a mut Flows,
-    pub(super) items: &'a mut Items<T>,
     pub(super) waiting: &'a mut usize,
-    pub(super) now: Moment,
-    pub(super) tell: F,
+    pub(super) tenants: FlowField<'a, T, F>,
 }
 
 impl<T, F: FnMut(T, Refused)> Field for ClassField<'_, T, F> {
@@ -74,16 +71,9 @@ impl<T, F: FnMut(T, Refused)> Field for ClassField<'_, T, F> {
         if class.waiting == 0 {
             return None;
         }
-        let mut lost = Lost::default();
-        let mut field = FlowField {
-            flows: self.flows,
-            items: self.items,
-            lost: &mut lost,
-            now: self.now,
-            tell: &mut self.tell,
-        };
-        let next = class.rounds.turn(&mut field);
-        if lost.items > 0 {
+        let next = class.rounds.turn(&mut self.tenants);
+        if self.tenants.lost.items > 0 {
+            let lost = std::mem::take(&mut self.tenants.lost);
             class.waiting -= lost.items;
             class.busy_weight -= lost.weight;
             *self.waiting -= lost.items;
@@ -205,7 +195,7 @@ impl<T> Queue<T> {
         let mut field = FlowField {
             flows: &mut self.flows,
             items: &mut self.items,
-            lost: &mut Lost::default(),
+            lost: Lost::default(),
             now: Moment::START,
             tell: (|_, _| ()) as fn(T, Refused),
         };
@@ -218,13 +208,17 @@ impl<T> Queue<T> {
         tell: F,
         act: impl FnOnce(&mut super::Rounds, &mut ClassField<'_, T, F>) -> R,
     ) -> R {
-        let mut field = ClassField {
-            classes: &mut self.classes,
+        let tenants = FlowField {
             flows: &mut self.flows,
             items: &mut self.items,
-            waiting: &mut self.waiting,
+            lost: Lost::default(),
             now,
             tell,
+        };
+        let mut field = ClassField {
+            classes: &mut self.classes,
+            waiting: &mut self.waiting,
+            tenants,
         };
         act(&mut self.top, &mut field)
     }
