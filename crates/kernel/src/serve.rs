@@ -383,7 +383,7 @@ impl<H: Handler> Guest<H> {
     /// A panic in the handler is one bad answer, not a lost connection.
     async fn answer(&self, request: Request<Incoming>) -> Answer {
         let span = self.span(&request);
-        let handled = AssertUnwindSafe(self.handler.handle(request))
+        let handled = AssertUnwindSafe(async { self.handler.handle(request).await })
             .catch_unwind()
             .instrument(span)
             .await;

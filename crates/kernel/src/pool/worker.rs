@@ -36,7 +36,7 @@ async fn perform<W: Work>(inner: Arc<Inner<W>>, job: Job<W>) {
         inner: inner.clone(),
         job: Some(job),
     };
-    let work = AssertUnwindSafe(inner.work.perform(unit)).catch_unwind();
+    let work = AssertUnwindSafe(async { inner.work.perform(unit).await }).catch_unwind();
     let done = match &mut held.job {
         Some(job) => tokio::select! {
             biased;

@@ -151,6 +151,33 @@ async fn a_handler_that_panics_is_one_500_and_the_connection_lives_on() {
     assert!(answer.ends_with("hello"), "{answer}");
 }
 
+/// Panics before there is a future to poll.
+struct Hasty;
+
+impl Handler for Hasty {
+    fn handle(&self, request: Request<Incoming>) -> impl Future<Output = Answer> + Send {
+        assert_ne!(request.uri().path(), "/panic", "too hasty");
+        std::future::ready(Response::new(Full::new(Bytes::from_static(b"hello"))))
+    }
+}
+
+#[tokio::test]
+async fn a_handler_that_panics_before_it_begins_is_one_500_too() {
+    let (kernel, publisher) = Kernel::new();
+    let door = Door::bind("door", "127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = door.address();
+    let limits = DoorLimits {
+        connections: 8,
+        patience: QUICK,
+    };
+    let child = Child::new(&SPEC, move |context| {
+        serve(context, door.clone(), limits, Arc::new(Hasty))
+    });
+    let _running = supervise(&kernel, publisher, vec![child]);
+    assert_eq!(http::get(address, "/panic").await.unwrap().status, 500);
+    assert_eq!(http::get(address, "/").await.unwrap().status, 200);
+}
+
 #[tokio::test]
 async fn connections_over_the_bound_wait_for_a_place() {
     let house = house(1).await;
