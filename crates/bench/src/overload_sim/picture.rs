@@ -8,7 +8,7 @@ use super::traces::Trace;
 use super::{CAPACITY_PER_S, LOADS, Study};
 
 const WIDTH: f64 = 1240.0;
-const HEIGHT: f64 = 790.0;
+const HEIGHT: f64 = 800.0;
 const MARGIN: f64 = 24.0;
 /// Left of a panel, for the numbers and the label of its axis.
 const GUTTER: f64 = 52.0;
@@ -28,7 +28,8 @@ pub(crate) fn svg(study: &Study) -> String {
         12.0,
         "start",
         "Polite tenants send 20/s each, the noisy one the rest; clients leave after 1.5 s. \
-         Simulated; medians over seeds.",
+         Strict priority ranks four polite tenants above the noisy one and four below. Simulated; \
+         medians over seeds.",
     );
     let strokes = Discipline::ALL.map(discipline_stroke);
     svg.legend(MARGIN, 80.0, 170.0, &strokes);
@@ -47,11 +48,11 @@ pub(crate) fn svg(study: &Study) -> String {
         12.0,
         "start",
         "“fixed” was told the origin's 32 places, AIMD what is slow (40 ms); gradient and guarded \
-         find out. % is goodput of the possible: fixed / AIMD / gradient / guarded.",
+         find out. Goodput in % of the possible, in the order of the legend.",
     );
     svg.legend(MARGIN, 528.0, 170.0, &Contender::ALL.map(contender_stroke));
     let panels = Trace::ALL.map(|trace| limits(study, trace));
-    row(&mut svg, 586.0, 150.0, &panels);
+    row(&mut svg, 592.0, 150.0, &panels);
     svg.finish()
 }
 
@@ -122,7 +123,7 @@ const PERCENT: &[(f64, &str)] = &[
     (100.0, "100"),
 ];
 
-fn by_load(study: &Study, title: &str, y: Axis, value: fn(&Figures) -> f64) -> Panel {
+fn by_load(study: &Study, title: &'static str, y: Axis, value: fn(&Figures) -> f64) -> Panel {
     let x = Axis {
         label: "offered load, × capacity (log)",
         scale: Scale::Log,
@@ -137,13 +138,15 @@ fn by_load(study: &Study, title: &str, y: Axis, value: fn(&Figures) -> f64) -> P
             (10.0, "10"),
         ],
     };
-    let lines = study.curves.iter().map(|curve| Line {
+    // Ours first: where another does as well, its thinner line shows on top.
+    let lines = study.curves.iter().rev().map(|curve| Line {
         stroke: discipline_stroke(curve.discipline),
         points: LOADS.into_iter().zip(curve.medians(value)).collect(),
         dotted: true,
     });
     Panel {
-        title: title.to_owned(),
+        title,
+        note: String::new(),
         x,
         y,
         lines: lines.collect(),
@@ -159,7 +162,8 @@ fn limits(study: &Study, trace: Trace) -> Panel {
     });
     let goodputs = courses.map(|course| format!("{:.0}", course.goodput_percent()));
     Panel {
-        title: format!("{}: {} %", trace.name(), goodputs.join(" / ")),
+        title: trace.name(),
+        note: format!("goodput {} %", goodputs.join(" / ")),
         x: Axis {
             label: "seconds",
             scale: Scale::Linear,
@@ -197,8 +201,8 @@ fn discipline_stroke(discipline: Discipline) -> Stroke {
         Discipline::Unbounded => ("#b0b0b0", 2.0, "3 3"),
         Discipline::Fifo => ("#777777", 2.0, ""),
         Discipline::Priority => ("#d55e00", 2.0, ""),
-        Discipline::ByLoad => ("#0072b2", 2.0, "7 4"),
-        Discipline::Drr => ("#009e73", 3.0, ""),
+        Discipline::ByLoad => ("#8fd0ff", 1.6, "6 5"),
+        Discipline::Drr => ("#009e73", 4.5, ""),
     };
     Stroke {
         name: discipline.name(),

@@ -56,7 +56,9 @@ pub(crate) struct Area {
 }
 
 pub(crate) struct Panel {
-    pub(crate) title: String,
+    pub(crate) title: &'static str,
+    /// A line below the title, or nothing.
+    pub(crate) note: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) lines: Vec<Line>,
@@ -107,7 +109,9 @@ impl Svg {
     }
 
     pub(crate) fn panel(&mut self, area: Area, panel: &Panel) {
-        self.heading(area.left, area.top - 10.0, 13.0, &panel.title);
+        let title_up = if panel.note.is_empty() { 10.0 } else { 26.0 };
+        self.heading(area.left, area.top - title_up, 13.0, panel.title);
+        self.text(area.left, area.top - 10.0, 11.0, "start", &panel.note);
         self.grid(area, panel);
         let place = |(x, y)| (panel.x.across(area, x), panel.y.up(area, y));
         for line in &panel.lines {
@@ -239,7 +243,8 @@ mod tests {
         svg.panel(
             area,
             &Panel {
-                title: "title".to_owned(),
+                title: "title",
+                note: "note".to_owned(),
                 x: axis(Scale::Log),
                 y: axis(Scale::Linear),
                 lines,
