@@ -43,6 +43,8 @@ pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 pub const LAST_LOOK: Duration = Duration::from_millis(20);
 /// How often a full door asks its unused connections to leave while somebody waits for a place.
 pub const CROWDED_GLANCE: Duration = Duration::from_millis(50);
+/// Time a request head may take while somebody waits for a place.
+pub const CROWDED_HEAD: Duration = Duration::from_millis(500);
 /// Pause after an accept error that the process itself must recover from (no descriptors left).
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Connections that may wait to be accepted.
@@ -69,6 +71,8 @@ const _: () = {
     assert!(RESTART_FIRST_MAX.as_millis() < RESTART_CAP.as_millis());
     assert!(RESTART_CAP.as_millis() < RESTART_WINDOW.as_millis());
     assert!(DRAIN_DEADLINE.as_millis() <= DRAIN_DEADLINE_MAX.as_millis());
+    assert!(CROWDED_GLANCE.as_millis() < CROWDED_HEAD.as_millis());
+    assert!(CROWDED_HEAD.as_millis() < HEAD_TIMEOUT.as_millis());
     assert!(HEAD_TIMEOUT.as_millis() < IDLE_TIMEOUT.as_millis());
     assert!(REAP_DEADLINE.as_millis() <= ADMIN_DEADLINE.as_millis());
     assert!(CONFIG_SETTLE.as_millis() < DRAIN_DEADLINE.as_millis());

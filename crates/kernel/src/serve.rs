@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener as StdListener};
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -16,16 +16,17 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tracing::Instrument as _;
 
+pub use door::Door;
 pub use problem::{Rejections, problem};
 pub use timed::{IO_TIMEOUTS, Patience};
 
+use crate::clock;
 use crate::drain::Stage;
 use crate::limits;
-use crate::lock::{self, Lock};
 use crate::metrics::{Counter, Gauge, Kind, MetricSpec};
 use crate::reject::Reject;
 use crate::shutdown::Shutdown;
@@ -33,6 +34,7 @@ use crate::tasks::{Spawner, TaskKind};
 use crate::tree::{Context, Failure};
 use timed::{Posture, Timed, TimeoutCounters};
 
+mod door;
 pub mod problem;
 mod timed;
 
@@ -73,62 +75,6 @@ pub trait Handler: Send + Sync + 'static {
     fn handle(&self, request: Request<Incoming>) -> impl Future<Output = Answer> + Send;
 }
 
-/// A bound listener that outlives the child that accepts from it, so that a restart loses no connection.
-#[derive(Debug)]
-pub struct Door {
-    name: &'static str,
-    address: SocketAddr,
-    listener: Lock<Option<StdListener>>,
-}
-
-impl Door {
-    /// Takes over a listener, bound or inherited.
-    pub fn new(name: &'static str, listener: StdListener) -> io::Result<Arc<Self>> {
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        Ok(Arc::new(Self {
-            name,
-            address,
-            listener: Lock::new(&lock::DOOR, Some(listener)),
-        }))
-    }
-
-    /// Binds `address`.
-    pub fn bind(name: &'static str, address: SocketAddr) -> io::Result<Arc<Self>> {
-        let domain = socket2::Domain::for_address(address);
-        let socket =
-            socket2::Socket::new(domain, socket2::Type::STREAM, Some(socket2::Protocol::TCP))?;
-        socket.set_reuse_address(true)?;
-        socket.bind(&address.into())?;
-        socket.listen(limits::BACKLOG as i32)?;
-        Self::new(name, socket.into())
-    }
-
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// The door's name in metrics and logs.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn listener(&self) -> io::Result<TcpListener> {
-        match &*self.listener.lock() {
-            Some(listener) => TcpListener::from_std(listener.try_clone()?),
-            None => Err(io::Error::new(
-                io::ErrorKind::NotConnected,
-                "the door is closed",
-            )),
-        }
-    }
-
-    fn close(&self) {
-        self.listener.lock().take();
-    }
-}
-
 /// The bounds of a door.
 #[derive(Clone, Copy, Debug)]
 pub struct DoorLimits {
@@ -160,7 +106,7 @@ pub async fn serve<H: Handler>(
     // What the kernel has already accepted for us would be reset by closing: take it in first.
     let listener = listener.into_std()?;
     for _ in 0..=limits::BACKLOG {
-        let Some(accepted) = in_backlog(&listener) else {
+        let Some(accepted) = door::in_backlog(&listener) else {
             break;
         };
         hall.welcome(accepted).await;
@@ -169,17 +115,6 @@ pub async fn serve<H: Handler>(
     drop(listener);
     hall.slots.idle().await;
     Ok(())
-}
-
-/// A connection that waits. The system is asked, not the runtime: that one pauses after some, and hears of them late.
-fn in_backlog(listener: &StdListener) -> Option<io::Result<(TcpStream, SocketAddr)>> {
-    match listener.accept() {
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-        accepted => Some(accepted.and_then(|(stream, peer)| {
-            stream.set_nonblocking(true)?;
-            Ok((TcpStream::from_std(stream)?, peer))
-        })),
-    }
 }
 
 /// What all connections of a door share.
@@ -215,16 +150,16 @@ impl<H: Handler> Hall<H> {
             rejections: Rejections::new(registry),
             shutdown: context.kernel.shutdown.clone(),
             end: context.spec.phase.stage(),
-            door: door.name,
+            door: door.name(),
             crowded: Notify::new(),
         };
         Self {
             slots: Slots::new(limits.connections),
-            open: registry.gauge(&OPEN, &[door.name]),
+            open: registry.gauge(&OPEN, &[door.name()]),
             connections: context.tasks.kind(&CONNECTION_TASK),
-            accepted: registry.counter(&ACCEPTED, &[door.name]),
-            errors: registry.counter(&ACCEPT_ERRORS, &[door.name]),
-            name: door.name,
+            accepted: registry.counter(&ACCEPTED, &[door.name()]),
+            errors: registry.counter(&ACCEPT_ERRORS, &[door.name()]),
+            name: door.name(),
             guest: Arc::new(guest),
         }
     }
@@ -296,6 +231,15 @@ impl Drop for Stay {
     }
 }
 
+/// How a connection is asked to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leave {
+    /// What it has asked for is still answered.
+    AfterAnswer,
+    /// It has had its time to ask.
+    Now,
+}
+
 /// Whether an error is about the one connection that was to be accepted. Any other comes again at once, unless
 /// something is freed or mended first.
 fn of_one_connection(error: &io::Error) -> bool {
@@ -334,9 +278,9 @@ impl<H: Handler> Guest<H> {
             // First what has come in, then whether it is time to leave: on a busy node both are heard at once.
             biased;
             ended = &mut connection => ended,
-            () = self.time_to_leave(&posture) => {
+            leave = self.time_to_leave(&posture) => {
                 // One that has said nothing is owed no answer; hyper would wait for its first request.
-                if posture.is_fresh() {
+                if leave == Leave::Now || posture.is_fresh() {
                     return;
                 }
                 connection.as_mut().graceful_shutdown();
@@ -348,25 +292,36 @@ impl<H: Handler> Guest<H> {
         }
     }
 
-    /// Waits until the node drains, or until others need the place of a connection that is not being used.
-    async fn time_to_leave(&self, posture: &Posture) {
+    /// Waits until the node drains, or until others need the place of a connection that makes no use of it.
+    async fn time_to_leave(&self, posture: &Posture) -> Leave {
         let drained = async {
             self.shutdown.reached(self.end).await;
             tokio::time::sleep(limits::LAST_LOOK).await;
         };
-        let crowded_out = async {
-            // Whoever has just come is given the time to say something.
-            tokio::time::sleep(limits::CROWDED_GLANCE * 2).await;
-            loop {
-                self.crowded.notified().await;
-                if posture.is_fresh() || posture.is_resting() {
-                    return;
-                }
-            }
-        };
         tokio::select! {
-            () = drained => {}
-            () = crowded_out => {}
+            () = drained => Leave::AfterAnswer,
+            leave = self.crowded_out(posture) => leave,
+        }
+    }
+
+    async fn crowded_out(&self, posture: &Posture) -> Leave {
+        // Whoever has just come is given the time to say something.
+        tokio::time::sleep(limits::CROWDED_GLANCE * 2).await;
+        let mut slow = None;
+        loop {
+            self.crowded.notified().await;
+            if posture.is_fresh() || posture.is_resting() {
+                return Leave::AfterAnswer;
+            }
+            let now = clock::now();
+            match (posture.head(), slow) {
+                (Some(head), Some((same, since))) if head == same => {
+                    if now - since >= limits::CROWDED_HEAD {
+                        return Leave::Now;
+                    }
+                }
+                (head, _) => slow = head.map(|head| (head, now)),
+            }
         }
     }
 

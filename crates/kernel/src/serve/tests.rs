@@ -222,6 +222,33 @@ async fn connections_that_are_only_held_open_make_room_for_those_that_ask() {
     }
 }
 
+// attack: A-50
+#[tokio::test]
+async fn heads_that_do_not_end_make_room_while_others_wait() {
+    let patient = Patience {
+        head: Duration::from_secs(30),
+        idle: Duration::from_secs(30),
+        write: Duration::from_secs(30),
+    };
+    let house = house_with(4, patient).await;
+    let mut unfinished = Vec::new();
+    for _ in 0..8 {
+        let mut stream = TcpStream::connect(house.address).await.unwrap();
+        stream.write_all(b"GET / HT").await.unwrap();
+        unfinished.push(stream);
+    }
+    let answer = tokio::time::timeout(Duration::from_secs(5), http::get(house.address, "/"));
+    assert_eq!(answer.await.unwrap().unwrap().status, 200);
+    // The last ones came when no one waited any more: they still have all the time they were given.
+    let mut last = TcpStream::connect(house.address).await.unwrap();
+    last.write_all(b"GET / HT").await.unwrap();
+    tokio::time::sleep(crate::limits::CROWDED_HEAD * 2).await;
+    last.write_all(b"TP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        .await
+        .unwrap();
+    assert!(until_closed(&mut last).await.1.ends_with(b"hello"));
+}
+
 // req: KN-08, KN-09
 #[tokio::test]
 async fn a_connection_that_has_said_nothing_does_not_hold_up_the_drain() {
@@ -360,7 +387,7 @@ async fn an_answer_that_is_being_read_slowly_is_not_cut_off_by_the_drain() {
 // attack: J-06
 #[tokio::test]
 async fn a_listener_that_only_fails_is_asked_now_and_then() {
-    let peer = StdListener::bind("127.0.0.1:0").unwrap();
+    let peer = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     socket.connect(&peer.local_addr().unwrap().into()).unwrap();
     // No listener at all: readable, and yet nothing can be accepted.

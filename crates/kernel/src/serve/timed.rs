@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -22,24 +22,27 @@ pub static IO_TIMEOUTS: MetricSpec = MetricSpec {
     help: "I/O operations that took too long: read, write, connect, handshake, rpc",
 };
 
-/// Where a connection stands between requests; written by the handler, read by the stream.
+/// Where a connection stands between requests; written by the handler and the stream, one task. The lowest two bits,
+/// and above them how many requests there have been.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Posture(Arc<AtomicU8>);
+pub(super) struct Posture(Arc<AtomicU32>);
 
-const FRESH: u8 = 0;
-const HEAD: u8 = 1;
-const BUSY: u8 = 2;
-const RESTING: u8 = 3;
+const FRESH: u32 = 0;
+const HEAD: u32 = 1;
+const BUSY: u32 = 2;
+const RESTING: u32 = 3;
+const STANCE: u32 = 3;
 
 impl Posture {
     /// A request is being handled.
     pub(super) fn busy(&self) {
-        self.0.store(BUSY, Ordering::Release);
+        let requests = self.requests().wrapping_add(STANCE + 1);
+        self.0.store(requests | BUSY, Ordering::Release);
     }
 
     /// The answer has been handed over.
     pub(super) fn resting(&self) {
-        self.0.store(RESTING, Ordering::Release);
+        self.0.store(self.requests() | RESTING, Ordering::Release);
     }
 
     /// Nothing has been said yet.
@@ -47,13 +50,26 @@ impl Posture {
         self.get() == FRESH
     }
 
+    /// In the middle of this request head; no other of the connection is the same.
+    pub(super) fn head(&self) -> Option<u32> {
+        (self.get() == HEAD).then(|| self.requests())
+    }
+
     /// Between two requests.
     pub(super) fn is_resting(&self) -> bool {
         self.get() == RESTING
     }
 
-    fn get(&self) -> u8 {
-        self.0.load(Ordering::Acquire)
+    fn begin_head(&self) {
+        self.0.store(self.requests() | HEAD, Ordering::Release);
+    }
+
+    fn get(&self) -> u32 {
+        self.0.load(Ordering::Acquire) & STANCE
+    }
+
+    fn requests(&self) -> u32 {
+        self.0.load(Ordering::Acquire) & !STANCE
     }
 }
 
@@ -92,7 +108,7 @@ pub(super) struct Timed<S> {
     counters: TimeoutCounters,
     reading: Timer,
     /// The posture the read timer was set for.
-    timed_as: u8,
+    timed_as: u32,
     writing: Timer,
     expired: bool,
 }
@@ -165,7 +181,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
             ready => {
                 // The first bytes of a head start its clock; later ones do not prolong it.
                 if matches!(this.posture.get(), FRESH | RESTING) {
-                    this.posture.0.store(HEAD, Ordering::Release);
+                    this.posture.begin_head();
                 }
                 ready
             }
