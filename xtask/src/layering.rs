@@ -35,12 +35,12 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "fair-queue",
         below: &[],
-        below_in_tests: &["testkit"],
+        below_in_tests: &["model-kit", "testkit"],
     },
     Layer {
         name: "rate-quota",
         below: &[],
-        below_in_tests: &["testkit"],
+        below_in_tests: &["model-kit", "testkit"],
     },
     Layer {
         name: "concurrency-gate",

@@ -1,58 +1,16 @@
 //! Loom models of one set with one entry: charging, putting in and evicting against each other.
-//!
-//! `LOOM_MAX_PREEMPTIONS` deepens the search, `LOOM_LOG=trace` shows an execution.
 
-use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use loom::sync::Arc;
 use loom::thread;
+use model_kit::explore;
 
 use crate::bug::{self, Bug};
 use crate::{Quota, Rate};
 
-/// Two forced switches find nearly all bugs at a small part of the cost of all interleavings.
-const PREEMPTIONS: usize = 2;
-
-/// Explores `model` and prints how much was seen.
-fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(Some(PREEMPTIONS));
-    let executions = std::sync::Arc::new(AtomicUsize::new(0));
-    let counted = std::sync::Arc::clone(&executions);
-    builder.check(move || {
-        counted.fetch_add(1, Ordering::Relaxed);
-        model();
-    });
-    let executions = executions.load(Ordering::Relaxed);
-    println!("loom: {name} explored {executions} executions");
-    assert!(
-        executions > 1,
-        "a model with one execution has no concurrency"
-    );
-}
-
-/// Runs the named test again, in a process with the bug in place, which must make it fail.
 fn catches(seed: Bug, test: &str) {
-    let output = Command::new(std::env::current_exe().expect("a test knows its program"))
-        .args(["--exact", test, "--nocapture"])
-        .env(bug::SWITCH, format!("{seed:?}"))
-        .output()
-        .expect("the test program starts");
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{seed:?} survived {test}");
-    let mut lines = complaint
-        .lines()
-        .skip_while(|line| !line.contains("panicked at"));
-    assert!(
-        lines.next().is_some(),
-        "{test} failed otherwise: {complaint}"
-    );
-    println!(
-        "loom: {seed:?} caught: {}",
-        lines.next().unwrap_or_default()
-    );
+    model_kit::catches(bug::SWITCH, seed, test);
 }
 
 const INTERVAL: Duration = Duration::from_secs(1);

@@ -5,7 +5,8 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use super::*;
-use crate::testing::{Bell, Hand, block_on, poll};
+use crate::testing::Hand;
+use model_kit::hand::{Bell, block_on, poll};
 
 fn queue(limit: usize) -> (FairQueue, Hand) {
     let hand = Hand::default();
