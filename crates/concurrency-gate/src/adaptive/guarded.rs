@@ -2,7 +2,7 @@
 //!
 //! Outcomes are gathered for a window. Then, in this order:
 //! 1. failures: the limit shrinks;
-//! 2. hold time far over the floor (the undisturbed hold time): a step of latency, it shrinks;
+//! 2. mean hold time far over the calm one (the lowest mean of a window): a step of latency, it shrinks;
 //! 3. a step up was tried and throughput did not follow: it is taken back, the next try is later;
 //! 4. even the quickest of the window was delayed by more than the target: delay stands, no growth;
 //! 5. the limit is used and no try is pending: a step up.
@@ -16,7 +16,8 @@ use crate::breaker::Outcome;
 
 /// Fewer outcomes say nothing, however long they took to gather.
 const SAMPLES_MIN: u32 = 10;
-/// Hold time over the floor, in floors, that is a step and not noise.
+/// Mean hold time over the calm one, in calm ones, that is a step and not noise. Mean against mean: work that is quick
+/// and slow by nature has a mean far over its quickest, without any delay.
 const STEP: f64 = 2.0;
 /// The share of failures that means drops.
 const DROPS: f64 = 0.05;
@@ -26,7 +27,7 @@ const BACKOFF: f64 = 0.8;
 const GROWTH: f64 = 0.1;
 /// The share of a step up that must be found again in throughput.
 const PAYS: f64 = 0.3;
-/// How far the floor goes towards a window above it: a lasting change is believed in time.
+/// How far a lowest value goes towards a window above it.
 const FLOOR_RISE: f64 = 0.05;
 /// The share of the limit that must have been in flight at some moment for growth, and on average:
 /// a caller that never meets the limit, or hardly ever, proves nothing about a higher one.
@@ -41,8 +42,10 @@ pub(super) struct Guarded {
     target_s: f64,
     length: Duration,
     window: Window,
-    /// The undisturbed hold time, 0 until known.
+    /// The undisturbed hold time of the quickest work, 0 until known.
     floor_s: f64,
+    /// The undisturbed mean hold time, 0 until known.
+    calm_s: f64,
     /// Throughput before the last step up, and the limit then.
     tried: Option<Try>,
     /// Windows until the next try, and the pause after a try that did not pay.
@@ -77,6 +80,7 @@ impl Guarded {
             length,
             window: Window::default(),
             floor_s: 0.0,
+            calm_s: 0.0,
             tried: None,
             wait: 0,
             pause: 1,
@@ -100,9 +104,10 @@ impl Guarded {
             return self.shrink(BACKOFF);
         }
         let mean_s = window.hold_sum_s / f64::from(window.successes);
-        self.learn_floor(window.hold_min_s);
-        if mean_s > self.floor_s * (1.0 + STEP) && mean_s - self.floor_s > self.target_s {
-            let proportion = self.floor_s * (1.0 + STEP) / mean_s;
+        learn(&mut self.floor_s, window.hold_min_s);
+        learn(&mut self.calm_s, mean_s);
+        if mean_s > self.calm_s * (1.0 + STEP) && mean_s - self.calm_s > self.target_s {
+            let proportion = self.calm_s * (1.0 + STEP) / mean_s;
             return self.shrink(proportion.max(0.5));
         }
         let throughput = f64::from(window.successes) / passed_s;
@@ -158,14 +163,6 @@ impl Guarded {
             .set((self.level.exact * to).min(self.level.exact - 1.0));
     }
 
-    fn learn_floor(&mut self, quickest_s: f64) {
-        if self.floor_s == 0.0 || quickest_s < self.floor_s {
-            self.floor_s = quickest_s;
-        } else {
-            self.floor_s += (quickest_s - self.floor_s) * FLOOR_RISE;
-        }
-    }
-
     pub(super) fn limit(&self) -> u32 {
         self.level.whole()
     }
@@ -173,6 +170,15 @@ impl Guarded {
     pub(super) fn set(&mut self, limit: u32) {
         self.tried = None;
         self.level.set(f64::from(limit));
+    }
+}
+
+/// Down at once, up slowly: a lasting change is believed in time.
+fn learn(lowest_s: &mut f64, seen_s: f64) {
+    if *lowest_s == 0.0 || seen_s < *lowest_s {
+        *lowest_s = seen_s;
+    } else {
+        *lowest_s += (seen_s - *lowest_s) * FLOOR_RISE;
     }
 }
 

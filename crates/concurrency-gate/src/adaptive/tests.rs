@@ -196,3 +196,36 @@ fn clocks_that_step_and_holds_of_nothing_do_not_break_a_limit() {
         });
     }
 }
+
+/// Nine in ten take 5 ms, one takes 200 ms, as hits and misses of a cache do.
+fn drive_bimodal(machine: &mut Adaptive, capacity: u32, now: &mut Duration, seconds: u64) {
+    let mean = Duration::from_micros(24_500);
+    let end = *now + Duration::from_secs(seconds);
+    let mut number = 0_u32;
+    while *now < end {
+        let in_flight = machine.limit();
+        let crowd = (f64::from(in_flight) / f64::from(capacity)).max(1.0);
+        *now += mean / in_flight.min(capacity);
+        number += 1;
+        let alone = if number.is_multiple_of(10) { 200 } else { 5 };
+        machine.record(Sample {
+            now: *now,
+            hold: Duration::from_millis(alone).mul_f64(crowd),
+            in_flight,
+            outcome: Outcome::Success,
+        });
+    }
+}
+
+// req: GT-12
+#[test]
+fn guarded_takes_work_that_is_quick_and_slow_by_nature_for_what_it_is() {
+    let mut machine = Adaptive::new(&Policy::guarded(BOUNDS), 20).unwrap();
+    let mut now = Duration::ZERO;
+    drive_bimodal(&mut machine, 40, &mut now, 120);
+    let settled = machine.limit();
+    assert!(
+        (30..=80).contains(&settled),
+        "settled at {settled}, the service does 40"
+    );
+}
