@@ -45,7 +45,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "concurrency-gate",
         below: &[],
-        below_in_tests: &["testkit"],
+        below_in_tests: &["model-kit", "testkit"],
     },
     Layer {
         name: "kernel",

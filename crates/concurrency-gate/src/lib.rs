@@ -93,8 +93,6 @@ mod word;
 
 #[cfg(all(test, loom))]
 mod models;
-#[cfg(all(test, any(loom, shuttle)))]
-mod rerun;
 #[cfg(all(test, shuttle, not(loom)))]
 mod schedules;
 

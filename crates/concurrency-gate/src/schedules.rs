@@ -9,8 +9,7 @@ use shuttle::rand::{Rng, thread_rng};
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicU32, Ordering};
 
-use crate::bug::Bug;
-use crate::rerun::catches;
+use crate::bug::{self, Bug};
 use crate::{BreakerConfig, Gate, GateConfig, KeyHandle, Limit, Reason};
 
 const SCHEDULES: usize = 2_000;
@@ -20,6 +19,10 @@ const NOW: Duration = Duration::from_secs(1_000);
 fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
     shuttle::check_random(model, SCHEDULES);
     println!("shuttle: {name} ran {SCHEDULES} schedules");
+}
+
+fn catches(seed: Bug, test: &str) {
+    model_kit::catches(bug::SWITCH, seed, test);
 }
 
 fn gate(limit: Limit) -> Gate<u8> {

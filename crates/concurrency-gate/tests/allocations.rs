@@ -1,45 +1,17 @@
 //! What does not wait does not allocate: counted, not believed.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use concurrency_gate::{BreakerConfig, Gate, GateConfig, Limit, Notices};
-
-/// Counts what this thread allocates; other tests run beside it.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use model_kit::allocations::{Counting, during};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 const NOW: Duration = Duration::from_secs(5);
-
-fn allocations_of(run: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.get();
-    run();
-    ALLOCATIONS.get() - before
-}
 
 fn gate(limit: Limit) -> Gate<u64> {
     Gate::new(GateConfig::new(limit)).expect("the limit makes sense")
@@ -55,14 +27,6 @@ fn ready<F: Future>(mut future: Pin<&mut F>) -> F::Output {
     }
 }
 
-#[test]
-fn the_counter_counts() {
-    assert_eq!(
-        allocations_of(|| drop(std::hint::black_box(Box::new(1)))),
-        1
-    );
-}
-
 // req: GT-08
 #[test]
 fn entering_leaving_and_being_refused_allocate_nothing() {
@@ -75,7 +39,7 @@ fn entering_leaving_and_being_refused_allocate_nothing() {
     for limit in limits {
         let gate = gate(limit);
         let door = gate.handle(&0, NOW);
-        let count = allocations_of(|| {
+        let count = during(|| {
             for _ in 0..1_000 {
                 let lease = door.try_enter(NOW).expect("free");
                 assert!(door.try_enter(NOW).is_err());
@@ -107,9 +71,9 @@ fn refusals_by_a_full_queue_a_past_deadline_an_open_breaker_and_a_closed_gate_al
             assert!(ready(pin!(open.wait(NOW, None))).is_err());
         }
     };
-    assert_eq!(allocations_of(refuse), 0);
+    assert_eq!(during(refuse), 0);
     gate.close();
-    assert_eq!(allocations_of(refuse), 0);
+    assert_eq!(during(refuse), 0);
 }
 
 // req: GT-08
@@ -118,7 +82,7 @@ fn refusals_by_a_full_queue_a_past_deadline_an_open_breaker_and_a_closed_gate_al
 fn an_enter_that_need_not_wait_sets_no_timer_and_allocates_nothing() {
     let gate = gate(Limit::fixed(1).with_queue(1));
     let door = gate.handle(&0, NOW);
-    let count = allocations_of(|| {
+    let count = during(|| {
         for _ in 0..1_000 {
             drop(ready(pin!(door.enter(NOW, None))).expect("free"));
         }
@@ -131,7 +95,7 @@ fn an_enter_that_need_not_wait_sets_no_timer_and_allocates_nothing() {
 fn suppressing_a_notice_allocates_nothing() {
     let notices = Notices::new(16);
     assert!(notices.allows("peer", NOW));
-    let count = allocations_of(|| {
+    let count = during(|| {
         for _ in 0..1_000 {
             assert!(!notices.allows("peer", NOW));
         }
