@@ -15,10 +15,12 @@ use super::{Bounds, Level, Sample};
 use crate::breaker::Outcome;
 
 /// Fewer outcomes say nothing, however long they took to gather.
-const SAMPLES_MIN: u32 = 10;
+const SAMPLES_MIN: u32 = 30;
 /// Mean hold time over the calm one, in calm ones, that is a step and not noise. Mean against mean: work that is quick
 /// and slow by nature has a mean far over its quickest, without any delay.
 const STEP: f64 = 2.0;
+/// How many standard errors of a window's mean chance may explain.
+const CHANCE: f64 = 3.0;
 /// The share of failures that means drops.
 const DROPS: f64 = 0.05;
 /// What remains after drops, at least what remains after a step.
@@ -67,6 +69,7 @@ struct Window {
     successes: u32,
     failures: u32,
     hold_sum_s: f64,
+    hold_square_sum: f64,
     hold_min_s: f64,
     in_flight_sum: u64,
     in_flight_peak: u32,
@@ -106,7 +109,8 @@ impl Guarded {
         let mean_s = window.hold_sum_s / f64::from(window.successes);
         learn(&mut self.floor_s, window.hold_min_s);
         learn(&mut self.calm_s, mean_s);
-        if mean_s > self.calm_s * (1.0 + STEP) && mean_s - self.calm_s > self.target_s {
+        let noise_s = self.target_s.max(CHANCE * window.standard_error_s(mean_s));
+        if mean_s > self.calm_s * (1.0 + STEP) && mean_s - self.calm_s > noise_s {
             let proportion = self.calm_s * (1.0 + STEP) / mean_s;
             return self.shrink(proportion.max(0.5));
         }
@@ -198,6 +202,14 @@ impl Window {
         };
         self.successes += 1;
         self.hold_sum_s += hold_s;
+        self.hold_square_sum += hold_s * hold_s;
+    }
+
+    /// How far the mean of the successes may lie from the true one by chance.
+    fn standard_error_s(&self, mean_s: f64) -> f64 {
+        let count = f64::from(self.successes);
+        let variance = (self.hold_square_sum / count - mean_s * mean_s).max(0.0);
+        (variance / count).sqrt()
     }
 
     fn has_used(&self, limit: u32) -> bool {

@@ -201,13 +201,19 @@ fn clocks_that_step_and_holds_of_nothing_do_not_break_a_limit() {
 fn drive_bimodal(machine: &mut Adaptive, capacity: u32, now: &mut Duration, seconds: u64) {
     let mean = Duration::from_micros(24_500);
     let end = *now + Duration::from_secs(seconds);
-    let mut number = 0_u32;
+    let mut chance = 7_u64;
     while *now < end {
         let in_flight = machine.limit();
         let crowd = (f64::from(in_flight) / f64::from(capacity)).max(1.0);
         *now += mean / in_flight.min(capacity);
-        number += 1;
-        let alone = if number.is_multiple_of(10) { 200 } else { 5 };
+        chance = chance
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let alone = if (chance >> 33).is_multiple_of(10) {
+            200
+        } else {
+            5
+        };
         machine.record(Sample {
             now: *now,
             hold: Duration::from_millis(alone).mul_f64(crowd),
@@ -220,9 +226,9 @@ fn drive_bimodal(machine: &mut Adaptive, capacity: u32, now: &mut Duration, seco
 // req: GT-12
 #[test]
 fn guarded_takes_work_that_is_quick_and_slow_by_nature_for_what_it_is() {
-    let mut machine = Adaptive::new(&Policy::guarded(BOUNDS), 20).unwrap();
+    let mut machine = Adaptive::new(&Policy::guarded(BOUNDS), 4).unwrap();
     let mut now = Duration::ZERO;
-    drive_bimodal(&mut machine, 40, &mut now, 120);
+    drive_bimodal(&mut machine, 40, &mut now, 300);
     let settled = machine.limit();
     assert!(
         (30..=80).contains(&settled),
