@@ -249,13 +249,9 @@ impl Spawner {
         let entry = Entry {
             share: self.share.clone(),
             place: None,
-            ended: false,
-            polling: false,
+            progress: Progress::Pending,
         };
-        let counted = Counted {
-            work: Some(work),
-            entry,
-        };
+        let counted = Counted { work, entry };
         #[expect(
             clippy::disallowed_methods,
             reason = "the one spawn that all others go through"
@@ -294,8 +290,9 @@ pub fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
 
 pin_project_lite::pin_project! {
     struct Counted<F> {
+        // Declared first, so dropped first: when the entry counts the end, nothing of the task is left.
         #[pin]
-        work: Option<F>,
+        work: F,
         entry: Entry,
     }
 }
@@ -303,29 +300,20 @@ pin_project_lite::pin_project! {
 impl<F: Future> Future for Counted<F> {
     type Output = Option<F::Output>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
+        let this = self.project();
         if !this.entry.share.core.running() {
-            // Dropped before the count says so: an idle group holds nothing of its tasks any more.
-            this.work.set(None);
-            this.entry.stopped();
             return Poll::Ready(None);
         }
-        let work = this
-            .work
-            .as_mut()
-            .as_pin_mut()
-            .expect("polled after its end");
-        this.entry.polling = true;
-        let polled = work.poll(cx);
-        this.entry.polling = false;
-        match polled {
+        this.entry.progress = Progress::Polled;
+        match this.work.poll(cx) {
             Poll::Ready(value) => {
-                this.work.set(None);
-                this.entry.completed();
+                this.entry.progress = Progress::Done;
                 Poll::Ready(Some(value))
             }
             Poll::Pending => {
+                this.entry.progress = Progress::Pending;
                 this.entry.park(cx);
                 Poll::Pending
             }
@@ -333,12 +321,20 @@ impl<F: Future> Future for Counted<F> {
     }
 }
 
+#[derive(Clone, Copy)]
+enum Progress {
+    Pending,
+    /// Being polled; still so when dropped if the poll unwound.
+    Polled,
+    Done,
+}
+
+/// A task's line in the books; ends with the task, however that ends.
 struct Entry {
     share: Arc<KindShare>,
     /// Shard and index of the parked waker.
     place: Option<(u8, u32)>,
-    ended: bool,
-    polling: bool,
+    progress: Progress,
 }
 
 impl Entry {
@@ -358,30 +354,17 @@ impl Entry {
     }
 
     #[inline]
-    fn completed(&mut self) {
-        self.end(Fate::Completed);
-    }
-
-    fn stopped(&mut self) {
-        let aborting = self.share.core.state.load(Ordering::Acquire) == ABORTING;
-        self.end(if aborting {
-            Fate::Aborted
-        } else {
-            Fate::Canceled
-        });
-    }
-
-    #[inline]
-    fn end(&mut self, fate: Fate) {
-        if std::mem::replace(&mut self.ended, true) {
-            return;
-        }
+    fn fate(&self) -> Fate {
         let KindShare { core, books, .. } = &*self.share;
-        if let Some((shard, index)) = self.place.take() {
-            core.parked[usize::from(shard)].lock().remove(index);
-        }
-        if books.end(fate) && core.awaited.load(Ordering::SeqCst) && books.live() == 0 {
-            core.emptied.notify_waiters();
+        match self.progress {
+            Progress::Done => Fate::Completed,
+            Progress::Polled => {
+                // The runtime drops a task that panicked after having caught it.
+                books.panicked();
+                Fate::Completed
+            }
+            Progress::Pending if core.state.load(Ordering::Acquire) == ABORTING => Fate::Aborted,
+            Progress::Pending => Fate::Canceled,
         }
     }
 }
@@ -389,15 +372,13 @@ impl Entry {
 impl Drop for Entry {
     #[inline]
     fn drop(&mut self) {
-        if self.ended {
-            return;
+        let fate = self.fate();
+        let KindShare { core, books, .. } = &*self.share;
+        if let Some((shard, index)) = self.place {
+            core.parked[usize::from(shard)].lock().remove(index);
         }
-        if self.polling {
-            // The poll unwound. Under a panic the runtime drops the task after having caught it.
-            self.share.books.panicked();
-            self.completed();
-        } else {
-            self.stopped();
+        if books.end(fate) && core.awaited.load(Ordering::SeqCst) && books.live() == 0 {
+            core.emptied.notify_waiters();
         }
     }
 }
