@@ -67,24 +67,15 @@ fn metrics(effort: Effort) -> Vec<Metric> {
             },
             goal_ratio: 1.0,
         },
+        spawn("spawn, ends at once", tasks, Waits::No, Peers::Bare),
+        spawn("spawn, waits once", tasks, Waits::Once, Peers::Bare),
         spawn(
-            "spawn + join of a task that ends at once",
-            tasks,
-            Waits::No,
-            false,
-        ),
-        spawn(
-            "spawn + join of a task that waits once",
+            "spawn, two threads, CPU",
             tasks,
             Waits::Once,
-            false,
+            Peers::BareOnThreads,
         ),
-        spawn(
-            "the same on the multi-thread runtime",
-            tasks,
-            Waits::Once,
-            true,
-        ),
+        spawn("spawn, owned by a set", tasks, Waits::Once, Peers::JoinSet),
     ]
 }
 
@@ -149,17 +140,31 @@ async fn unit(waits: Waits) -> u64 {
     7
 }
 
-fn spawn(name: &'static str, tasks: usize, waits: Waits, threads: bool) -> Metric {
+/// Who spawns on the other side: nobody who owns the task, or a set that does as a group does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Peers {
+    Bare,
+    BareOnThreads,
+    JoinSet,
+}
+
+fn spawn(name: &'static str, tasks: usize, waits: Waits, peers: Peers) -> Metric {
+    let threads = peers == Peers::BareOnThreads;
     let clock = if threads { Clock::Cpu } else { Clock::Wall };
+    let (peer, theirs, goal_ratio) = match peers {
+        Peers::JoinSet => ("JoinSet", spawn_in_set(tasks, waits), 1.0),
+        Peers::Bare | Peers::BareOnThreads => (
+            "tokio::spawn",
+            spawn_bare(tasks, waits, threads, clock),
+            1.1,
+        ),
+    };
     Metric {
         name,
         unit: "ns",
         ours: spawn_counted(tasks, waits, threads, clock),
-        peer: Peer::Rival {
-            name: "tokio::spawn",
-            theirs: spawn_bare(tasks, waits, threads, clock),
-        },
-        goal_ratio: 1.1,
+        peer: Peer::Rival { name: peer, theirs },
+        goal_ratio,
     }
 }
 
@@ -193,6 +198,25 @@ fn spawn_bare(tasks: usize, waits: Waits, threads: bool, clock: Clock) -> Cost {
                     let batch: Vec<_> = (0..BATCH).map(|_| tokio::spawn(unit(waits))).collect();
                     for task in batch {
                         black_box(task.await.expect("it does not panic"));
+                    }
+                }
+            });
+        })
+    })
+}
+
+fn spawn_in_set(tasks: usize, waits: Waits) -> Cost {
+    let runtime = runtime(false);
+    Box::new(move || {
+        let mut set = tokio::task::JoinSet::new();
+        Clock::Wall.nanos_each(tasks, || {
+            runtime.block_on(async {
+                for _ in 0..tasks / BATCH {
+                    for _ in 0..BATCH {
+                        set.spawn(unit(waits));
+                    }
+                    while let Some(done) = set.join_next().await {
+                        black_box(done.expect("it does not panic"));
                     }
                 }
             });
