@@ -6,21 +6,22 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::task::{Context, Poll};
 
-use futures_util::FutureExt;
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 
 use crate::lock::{self, Lock};
 use crate::metrics::{Kind, MetricSpec, Registry, Sampling};
 
 use books::{Books, Fate, Published};
 pub use ledger::{Entries, ledger};
+use parked::{Parked, Place};
 
 mod books;
 mod ledger;
+mod parked;
 
 /// What a task is for; every spawn names one.
 #[derive(Debug)]
@@ -67,7 +68,6 @@ task_counter!(
 const RUNNING: u8 = 0;
 const CANCELING: u8 = 1;
 const ABORTING: u8 = 2;
-const SHARDS: usize = 8;
 
 /// How a task ended, seen by who joins it.
 #[derive(Debug, PartialEq, Eq)]
@@ -91,8 +91,7 @@ pub struct TaskGroup {
 /// What a group's tasks look at.
 struct Core {
     state: AtomicU8,
-    /// Wakers of tasks that have been pending at least once; freed by the task itself when it ends.
-    parked: [Lock<Parked>; SHARDS],
+    parked: Parked,
     /// Whether anybody ever waited for the group to be idle: until then no end needs to call.
     awaited: AtomicBool,
     /// Notified when some kind of this group falls to zero live tasks.
@@ -119,18 +118,12 @@ impl Drop for KindShare {
     }
 }
 
-#[derive(Default)]
-struct Parked {
-    wakers: Vec<Option<Waker>>,
-    free: Vec<u32>,
-}
-
 impl TaskGroup {
     /// An empty group whose tasks count in `registry`.
     pub fn new(registry: &Registry) -> Self {
         let core = Core {
             state: AtomicU8::new(RUNNING),
-            parked: std::array::from_fn(|_| Lock::new(&lock::TASK_WAKERS, Parked::default())),
+            parked: Parked::default(),
             awaited: AtomicBool::new(false),
             emptied: Notify::new(),
         };
@@ -213,15 +206,7 @@ impl TaskGroup {
         if raised >= state {
             return;
         }
-        for shard in &self.core.parked {
-            // Wake outside the lock: a waker may run the task at once on a single-threaded runtime.
-            #[expect(
-                clippy::needless_collect,
-                reason = "collecting ends the lock before the first wake"
-            )]
-            let wakers: Vec<Waker> = shard.lock().wakers.iter().flatten().cloned().collect();
-            wakers.into_iter().for_each(Waker::wake);
-        }
+        self.core.parked.wake_all();
     }
 }
 
@@ -248,7 +233,7 @@ impl Spawner {
         self.share.books.spawn();
         let entry = Entry {
             share: self.share.clone(),
-            place: None,
+            place: Place::NONE,
             progress: Progress::Pending,
         };
         let counted = Counted { work, entry };
@@ -270,14 +255,30 @@ pub struct Task<T> {
 impl<T> Task<T> {
     /// Waits for the end.
     pub fn join(self) -> impl Future<Output = Ended<T>> {
-        self.handle.map(|joined| match joined {
-            Ok(Some(value)) => Ended::Completed(value),
-            Ok(None) => Ended::Stopped,
-            Err(error) => match error.try_into_panic() {
-                Ok(payload) => Ended::Panicked(panic_message(&*payload)),
-                Err(_) => Ended::Stopped,
-            },
-        })
+        self
+    }
+}
+
+impl<T> Future for Task<T> {
+    type Output = Ended<T>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended<T>> {
+        Pin::new(&mut self.handle)
+            .poll(cx)
+            .map(|joined| match joined {
+                Ok(Some(value)) => Ended::Completed(value),
+                Ok(None) => Ended::Stopped,
+                Err(error) => died(error),
+            })
+    }
+}
+
+#[cold]
+fn died<T>(error: JoinError) -> Ended<T> {
+    match error.try_into_panic() {
+        Ok(payload) => Ended::Panicked(panic_message(&*payload)),
+        Err(_) => Ended::Stopped,
     }
 }
 
@@ -332,21 +333,17 @@ enum Progress {
 /// A task's line in the books; ends with the task, however that ends.
 struct Entry {
     share: Arc<KindShare>,
-    /// Shard and index of the parked waker.
-    place: Option<(u8, u32)>,
+    place: Place,
     progress: Progress,
 }
 
 impl Entry {
     fn park(&mut self, cx: &Context<'_>) {
-        if self.place.is_some() {
+        if self.place != Place::NONE {
             return; // A task's waker wakes the task whatever poll it was taken in.
         }
-        let (core, shard) = (&self.share.core, shard_of_this_thread());
-        let index = core.parked[usize::from(shard)]
-            .lock()
-            .insert(cx.waker().clone());
-        self.place = Some((shard, index));
+        let core = &self.share.core;
+        self.place = core.parked.insert(cx.waker().clone());
         // The group may have ended between the check before the poll and the insertion.
         if !core.running() {
             cx.waker().wake_by_ref();
@@ -374,41 +371,13 @@ impl Drop for Entry {
     fn drop(&mut self) {
         let fate = self.fate();
         let KindShare { core, books, .. } = &*self.share;
-        if let Some((shard, index)) = self.place {
-            core.parked[usize::from(shard)].lock().remove(index);
+        if self.place != Place::NONE {
+            core.parked.remove(self.place);
         }
         if books.end(fate) && core.awaited.load(Ordering::SeqCst) && books.live() == 0 {
             core.emptied.notify_waiters();
         }
     }
-}
-
-impl Parked {
-    fn insert(&mut self, waker: Waker) -> u32 {
-        match self.free.pop() {
-            Some(index) => {
-                self.wakers[index as usize] = Some(waker);
-                index
-            }
-            None => {
-                self.wakers.push(Some(waker));
-                u32::try_from(self.wakers.len() - 1).expect("memory ends before four billion tasks")
-            }
-        }
-    }
-
-    fn remove(&mut self, index: u32) {
-        self.wakers[index as usize] = None;
-        self.free.push(index);
-    }
-}
-
-fn shard_of_this_thread() -> u8 {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        static SHARD: u8 = (NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS) as u8;
-    }
-    SHARD.with(|shard| *shard)
 }
 
 #[cfg(test)]
