@@ -22,7 +22,7 @@ use crate::serve::{Answer, Handler, Rejections};
 pub struct Identity {
     /// Its version.
     pub version: &'static str,
-    /// What it was built from and with, for people.
+    /// What kind of build it is, for people.
     pub build: &'static str,
 }
 

@@ -26,8 +26,14 @@ mod tree;
 
 /// The version of this build.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// What this build was made with.
-pub(crate) const BUILD: &str = concat!("rustc ", env!("CARGO_PKG_RUST_VERSION"));
+/// What kind of build this is.
+pub(crate) const BUILD: &str = if cfg!(feature = "chaos") {
+    "with chaos hooks, for tests only"
+} else if cfg!(debug_assertions) {
+    "debug"
+} else {
+    "release"
+};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
