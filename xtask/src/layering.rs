@@ -53,8 +53,50 @@ const LAYERS: &[Layer] = &[
         below_in_tests: &["testkit"],
     },
     Layer {
+        name: "http-rules",
+        below: &[],
+        below_in_tests: &["testkit"],
+    },
+    Layer {
+        name: "passport",
+        below: &[],
+        below_in_tests: &["model-kit", "testkit"],
+    },
+    Layer {
+        name: "front-door",
+        below: &["kernel", "http-rules", "rate-quota"],
+        below_in_tests: &["testkit"],
+    },
+    Layer {
+        name: "upstream",
+        below: &["kernel", "concurrency-gate"],
+        below_in_tests: &["testkit"],
+    },
+    Layer {
+        name: "svc-gateway",
+        below: &[
+            "kernel",
+            "strict-config",
+            "bounded-ring",
+            "concurrency-gate",
+            "fair-queue",
+            "rate-quota",
+            "http-rules",
+            "passport",
+            "front-door",
+            "upstream",
+        ],
+        below_in_tests: &["testkit"],
+    },
+    Layer {
         name: "macronode",
-        below: &["kernel", "strict-config", "bounded-ring"],
+        below: &[
+            "kernel",
+            "strict-config",
+            "bounded-ring",
+            "svc-gateway",
+            "passport",
+        ],
         below_in_tests: &["testkit"],
     },
     // Black box: the binary's behaviour, never its types.

@@ -1,0 +1,1 @@
+//! Pure HTTP semantics: what a request must be, what may be forwarded, what a range or a condition means.

@@ -1,0 +1,1 @@
+//! The gateway: admission before work, fairness over tenants, deadlines, retries within a budget, drains.
