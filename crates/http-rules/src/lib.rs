@@ -1,1 +1,5 @@
 //! Pure HTTP semantics: what a request must be, what may be forwarded, what a range or a condition means.
+
+pub mod authority;
+pub mod framing;
+pub mod path;

@@ -1,0 +1,233 @@
+use super::*;
+use proptest::prelude::*;
+
+// req: GW-15
+#[test]
+fn ordinary_paths_pass() {
+    let good = [
+        "/",
+        "/a/b.c",
+        "/a/",
+        "//evil",
+        "/a//b",
+        "/...",
+        "/..a",
+        "/a..",
+        "/.well-known/x",
+        "/a%20b",
+        "/%e2%82%ac",
+        "/projects/a%2Fb",
+        "/a;v=1/b",
+        "/~u/$x,y=z:@!",
+        "/é",
+        "/a+b",
+        "/%3F%23",
+    ];
+    for path in good {
+        assert_eq!(check(path.as_bytes()), Ok(()), "{path}");
+    }
+}
+
+// attack: F-01, F-02, L-05
+#[test]
+fn dot_segments_are_refused_in_any_spelling() {
+    let dots = [
+        "/..",
+        "/.",
+        "/../",
+        "/a/../b",
+        "/a/./b",
+        "/a/..",
+        "/%2e%2e/",
+        "/%2E%2e%2f",
+        "/.%2e",
+        "/a/%2e",
+        "/%2e%2e%2f",
+        "/a%2f..%2fb",
+        "/a%2F..",
+        "/..%2fa",
+        "/..;/a",
+        "/..;x=1/a",
+        "/.;/a",
+        "/%2e%2e;a",
+        "/..%3b/a",
+        "//..",
+    ];
+    for path in dots {
+        assert_eq!(check(path.as_bytes()), Err(BadPath::DotSegment), "{path}");
+    }
+}
+
+// attack: F-03
+#[test]
+fn a_path_is_decoded_once() {
+    assert_eq!(check(b"/%252e%252e/"), Ok(()));
+    assert_eq!(check(b"/%2500"), Ok(()));
+}
+
+// attack: F-04, L-05
+#[test]
+fn backslashes_are_refused() {
+    for path in ["/..\\", "/a\\b", "/%5c", "/a%5Cb", "/..%5c.."] {
+        assert_eq!(check(path.as_bytes()), Err(BadPath::Backslash), "{path}");
+    }
+}
+
+// attack: F-05, L-05
+#[test]
+fn nul_and_other_controls_are_refused() {
+    for path in [
+        "/%00",
+        "/a%00.css",
+        "/\0",
+        "/%0d%0a",
+        "/\r",
+        "/%7f",
+        "/\u{7f}",
+        "/%1F",
+        "/a b",
+        "/\t",
+        "/%09",
+    ] {
+        assert_eq!(check(path.as_bytes()), Err(BadPath::Control), "{path:?}");
+    }
+}
+
+// attack: F-06
+#[test]
+fn overlong_and_broken_utf8_is_refused() {
+    let overlong = [
+        "/%c0%ae%c0%ae/",
+        "/%c0%af",
+        "/%c1%9c",
+        "/%e0%80%ae",
+        "/%e0%9f%bf",
+        "/%f0%80%80%ae",
+        "/%f8%80%80%80%ae",
+        "/%fc%80%80%80%80%ae",
+        "/%80",
+        "/%bf",
+        "/%ff",
+        "/%fe",
+        "/%e2%82",
+        "/%e2",
+        "/%e2%82/x",
+        "/%ed%a0%80",
+        "/%f4%90%80%80",
+        "/%f5%80%80%80",
+        "/é%80",
+    ];
+    for path in overlong {
+        assert_eq!(check(path.as_bytes()), Err(BadPath::Utf8), "{path}");
+    }
+    assert_eq!(check(b"/\xc0\xae"), Err(BadPath::Utf8));
+    assert_eq!(
+        check(b"/\xe2%82\xac"),
+        Ok(()),
+        "raw and escaped bytes of one character"
+    );
+}
+
+#[test]
+fn broken_escapes_delimiters_and_other_starts_are_refused() {
+    for path in [
+        "/%", "/%2", "/%zz", "/%2g", "/a%", "/%%32e", "/%u002e", "/%e2%8", "/%+1",
+    ] {
+        assert_eq!(check(path.as_bytes()), Err(BadPath::Escape), "{path}");
+    }
+    for path in ["/a#b", "/a?b", "/#"] {
+        assert_eq!(check(path.as_bytes()), Err(BadPath::Delimiter), "{path}");
+    }
+    for path in ["", "a", "*", "%2f", "http://a/"] {
+        assert_eq!(check(path.as_bytes()), Err(BadPath::Start), "{path}");
+    }
+}
+
+#[test]
+fn every_refusal_has_its_own_code_and_a_sentence() {
+    for (at, bad) in BadPath::ALL.iter().enumerate() {
+        assert_eq!(bad.status(), 400);
+        assert!(bad.to_string().ends_with('.'));
+        assert!(
+            BadPath::ALL[..at]
+                .iter()
+                .all(|other| other.reason() != bad.reason())
+        );
+    }
+}
+
+/// The same law said slowly: decode all, then look at the whole.
+fn model(raw: &[u8]) -> bool {
+    let Some(decoded) = decode(raw) else {
+        return false;
+    };
+    let raw_fine = raw
+        .iter()
+        .all(|byte| !matches!(byte, b'#' | b'?' | 0..=0x20 | 0x7f));
+    let decoded_fine = !decoded
+        .iter()
+        .any(|byte| matches!(byte, b'\\' | 0..=0x1f | 0x7f));
+    let dots = decoded.split(|byte| *byte == b'/').any(|segment| {
+        let name = segment.split(|byte| *byte == b';').next().unwrap();
+        name == b"." || name == b".."
+    });
+    raw.starts_with(b"/") && raw_fine && decoded_fine && !dots && String::from_utf8(decoded).is_ok()
+}
+
+fn decode(raw: &[u8]) -> Option<Vec<u8>> {
+    let mut decoded = Vec::new();
+    let mut bytes = raw.iter();
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => {
+                let pair = [*bytes.next()?, *bytes.next()?];
+                let digits = std::str::from_utf8(&pair).ok()?;
+                let plain = pair.iter().all(u8::is_ascii_hexdigit);
+                plain.then(|| u8::from_str_radix(digits, 16).ok())??
+            }
+            _ => *byte,
+        });
+    }
+    Some(decoded)
+}
+
+fn pieces() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        Just(b"/".to_vec()),
+        Just(b".".to_vec()),
+        Just(b"..".to_vec()),
+        Just(b";".to_vec()),
+        Just(b"a".to_vec()),
+        any::<u8>().prop_map(|byte| format!("%{byte:02x}").into_bytes()),
+        prop_oneof![
+            Just("%2e"),
+            Just("%2F"),
+            Just("%5c"),
+            Just("%20"),
+            Just("%")
+        ]
+        .prop_map(|text| text.as_bytes().to_vec()),
+        "\\PC".prop_map(String::into_bytes),
+        any::<char>().prop_map(|c| {
+            let mut buffer = [0; 4];
+            let bytes = c.encode_utf8(&mut buffer).bytes();
+            bytes
+                .flat_map(|byte| format!("%{byte:02X}").into_bytes())
+                .collect()
+        }),
+        any::<u8>().prop_map(|byte| vec![byte]),
+    ];
+    proptest::collection::vec(piece, 0..12).prop_map(|pieces| {
+        let mut path = b"/".to_vec();
+        path.extend(pieces.concat());
+        path
+    })
+}
+
+proptest! {
+    // attack: F-01, F-02, F-04, F-05, F-06
+    #[test]
+    fn the_scan_agrees_with_decoding_the_whole(raw in pieces()) {
+        prop_assert_eq!(check(&raw).is_ok(), model(&raw), "{:?}", String::from_utf8_lossy(&raw));
+    }
+}
