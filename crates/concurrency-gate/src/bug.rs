@@ -12,6 +12,8 @@ pub(crate) enum Bug {
     LookOnce,
     /// A cancelled waiter keeps the slot it had been handed.
     KeepSlotOnCancel,
+    /// A waiter is called before its answer is written.
+    CallBeforeAnswer,
     /// A waiter joins the line without telling the word.
     JoinUnseen,
     /// A raised limit does not call those who wait.

@@ -1,6 +1,7 @@
 //! One key's admission: a word for everybody, a lock only for those who wait or are guarded.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc as StdArc;
 use std::task::Waker;
 use std::time::Duration;
@@ -8,8 +9,8 @@ use std::time::Duration;
 use crate::bug::{Bug, seeded};
 use crate::lazy::Lazy;
 use crate::limit::Limit;
-use crate::line::Ticket;
 use crate::rejection::{Reason, Rejection};
+use crate::seat::Seat;
 use crate::sync::counter::{AtomicU32, Relaxed};
 use crate::sync::{AtomicU64, Ordering};
 use crate::tally::Tally;
@@ -86,7 +87,8 @@ pub(crate) struct Pass {
 /// The answer to somebody who is ready to wait.
 pub(crate) enum Entered {
     Admitted(Pass),
-    Queued(Ticket),
+    /// The seat is taken, and stays so until it was called or has left.
+    Queued,
 }
 
 /// What a leaving caller says of its work.
@@ -177,7 +179,12 @@ impl Entry {
 
     /// A slot, a refusal, or a place in line; for those whom the word alone did not let in.
     #[inline]
-    pub(crate) fn enter(&self, waker: &Waker, now: Duration) -> Result<Entered, Rejection> {
+    pub(crate) fn enter(
+        &self,
+        seat: Pin<&mut Option<Seat>>,
+        waker: &Waker,
+        now: Duration,
+    ) -> Result<Entered, Rejection> {
         let word = self.word();
         if word.has(CLOSED) {
             return Err(self.reject(self.refusal(word)));
@@ -188,7 +195,7 @@ impl Entry {
         if word.has(FULL) {
             return Err(self.reject(self.refusal_of(Reason::QueueFull)));
         }
-        self.join(waker, now)
+        self.join(seat, waker, now)
     }
 
     /// Says how the work went and gives the slot back.

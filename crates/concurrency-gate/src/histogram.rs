@@ -73,7 +73,10 @@ impl Histogram {
 
 /// Octave by the highest bit, step within it by the two bits below.
 fn index(duration: Duration) -> usize {
-    let us = duration.as_micros().clamp(1, u128::from(u32::MAX)) as u32;
+    // In one word, unlike `as_micros`: this is on the way of every hand-over.
+    let us = duration.as_secs().saturating_mul(1_000_000);
+    let us = us.saturating_add(u64::from(duration.subsec_micros()));
+    let us = us.clamp(1, u64::from(u32::MAX)) as u32;
     let octave = us.ilog2();
     let step = ((u64::from(us) << 2) >> octave) as u32 - STEPS;
     ((octave * STEPS + step) as usize).min(BUCKETS - 1)

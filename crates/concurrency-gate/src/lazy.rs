@@ -25,6 +25,7 @@ impl<T> Lazy<T> {
     }
 
     /// Several may make one at once; the first is kept.
+    #[cold]
     pub(crate) fn get_or_make(&self, make: impl FnOnce() -> T) -> &T {
         if let Some(made) = self.get() {
             return made;

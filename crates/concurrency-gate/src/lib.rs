@@ -84,6 +84,7 @@ mod line;
 mod notice;
 mod rejection;
 mod report;
+mod seat;
 mod statistics;
 mod sync;
 mod table;

@@ -1,77 +1,27 @@
 //! Those who wait, in order of arrival; joining, leaving and calling are O(1).
 
+use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::rejection::Rejection;
+use crate::seat::{Answer, Link, Seat};
 
-/// What a waiter is told.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Answer {
-    /// The slot is the waiter's since then; `epoch` is the breaker's.
-    Granted {
-        at: Duration,
-        epoch: u16,
-    },
-    Refused(Rejection),
-}
-
-/// A place in the line, void once left.
-#[derive(Debug)]
-pub(crate) struct Ticket {
-    index: u32,
-}
-
-/// Places are reused: the memory is that of the longest line seen, which `queue_max` bounds.
+/// The ends of the line. Its seats belong to those who wait: each stays where it is until it was
+/// called or has left.
 pub(crate) struct Line {
-    places: Vec<Place>,
-    /// The first of the free places; the others follow by `behind`.
-    free: u32,
-    first: u32,
-    last: u32,
+    first: Link,
+    last: Link,
     length: u32,
 }
 
-/// No place.
-const NONE: u32 = u32::MAX;
-
-/// A place is free, or has a waiter (a waker), or one that was called (an answer). It is changed
-/// field by field: moving the whole would cost more than all the rest of a hand-over.
-struct Place {
-    before: u32,
-    behind: u32,
-    since: Duration,
-    waker: Option<Waker>,
-    answer: Option<Answer>,
-}
-
-/// What a waiter takes along when it leaves.
-pub(crate) enum Left {
-    Called(Answer),
-    /// Its waker, to be dropped outside of any lock.
-    Uncalled(Option<Waker>),
-}
-
-impl Left {
-    /// What the waiter had been told. Not under a lock: a waker's end is somebody else's code.
-    pub(crate) fn answer(self) -> Option<Answer> {
-        match self {
-            Self::Called(answer) => Some(answer),
-            Self::Uncalled(waker) => {
-                drop(waker);
-                None
-            }
-        }
-    }
-}
+// SAFETY: seats may be shared, and everybody who reaches one by the line holds the line.
+unsafe impl Send for Line {}
 
 impl Line {
     pub(crate) const fn new() -> Self {
         Self {
-            places: Vec::new(),
-            free: NONE,
-            first: NONE,
-            last: NONE,
+            first: None,
+            last: None,
             length: 0,
         }
     }
@@ -85,106 +35,96 @@ impl Line {
         self.length == 0
     }
 
-    pub(crate) fn join(&mut self, since: Duration, waker: Waker) -> Ticket {
-        let index = self.free_place();
-        let before = self.last;
-        let place = self.place(index);
-        place.before = before;
-        place.behind = NONE;
-        place.since = since;
-        place.waker = Some(waker);
+    /// # Safety
+    /// The seat is new and stays in its place until it is called by this line or leaves it.
+    pub(crate) unsafe fn join(&mut self, seat: NonNull<Seat>, since: Duration) {
+        let before = self.last.replace(seat);
+        // SAFETY: as the caller promises; it was in no line so far.
+        unsafe {
+            seat.as_ref()
+                .with(|inner| (inner.before, inner.since) = (before, since))
+        };
         match before {
-            NONE => self.first = index,
-            last => self.place(last).behind = index,
+            None => self.first = Some(seat),
+            // SAFETY: it is in this line, which is held.
+            Some(before) => unsafe { before.as_ref().with(|inner| inner.behind = Some(seat)) },
         }
-        self.last = index;
         self.length += 1;
-        Ticket { index }
     }
 
     /// Swaps an uncalled waiter's waker for a newer one; false if it was called already.
-    pub(crate) fn refresh(&mut self, ticket: &Ticket, newer: &mut Waker) -> bool {
-        match &mut self.place(ticket.index).waker {
-            Some(waker) => {
-                std::mem::swap(waker, newer);
-                true
-            }
-            None => false,
+    ///
+    /// # Safety
+    /// The seat has joined this line and is there still.
+    pub(crate) unsafe fn refresh(&mut self, seat: &Seat, newer: &mut Waker) -> bool {
+        if seat.is_called() {
+            return false;
         }
+        let swap = |waker: &mut Waker| std::mem::swap(waker, newer);
+        // SAFETY: it is uncalled, so it is in this line, which is held.
+        unsafe { seat.with(|inner| inner.waker.as_mut().map(swap)) }.is_some()
     }
 
-    pub(crate) fn is_called(&self, ticket: &Ticket) -> bool {
-        self.places[ticket.index as usize].answer.is_some()
-    }
-
-    /// Whether calling this waiter would wake the task of that waker.
-    pub(crate) fn would_wake(&self, ticket: &Ticket, newer: &Waker) -> bool {
-        let waker = &self.places[ticket.index as usize].waker;
-        waker.as_ref().is_some_and(|waker| waker.will_wake(newer))
+    /// Whether calling this waiter would wake the task of that waker. Not if it was called.
+    ///
+    /// # Safety
+    /// The seat has joined this line and is there still.
+    pub(crate) unsafe fn would_wake(&mut self, seat: &Seat, newer: &Waker) -> bool {
+        let same = |waker: &Waker| waker.will_wake(newer);
+        // SAFETY: it is uncalled, so it is in this line, which is held.
+        !seat.is_called() && unsafe { seat.with(|inner| inner.waker.as_ref().is_some_and(same)) }
     }
 
     /// Since when the first waits.
     pub(crate) fn first_since(&self) -> Option<Duration> {
-        let first = self.places.get(self.first as usize)?;
-        Some(first.since)
+        // SAFETY: it is in this line, which is held.
+        self.first
+            .map(|first| unsafe { first.as_ref().with(|inner| inner.since) })
     }
 
-    /// Tells the first waiter; its place keeps the answer until it leaves.
+    /// Tells the first waiter.
     pub(crate) fn call_first(&mut self, answer: Answer) -> Option<Waker> {
-        if self.is_empty() {
+        let first = self.first?;
+        // SAFETY: it is in this line, which is held, until it is unlinked, and is not touched once
+        // it has been called.
+        unsafe {
+            let waker = self.unlink(first.as_ref());
+            first.as_ref().call(answer);
+            waker
+        }
+    }
+
+    /// Takes a waiter out of the line, unless it was called: then its answer is in its seat. The
+    /// waker is to be dropped outside of any lock.
+    ///
+    /// # Safety
+    /// The seat has joined this line and is there still.
+    pub(crate) unsafe fn leave(&mut self, seat: &Seat) -> Option<Waker> {
+        if seat.is_called() {
             return None;
         }
-        let first = self.first;
-        self.place(first).answer = Some(answer);
-        self.unlink(first)
+        // SAFETY: it is uncalled, so it is in this line.
+        unsafe { self.unlink(seat) }
     }
 
-    pub(crate) fn leave(&mut self, ticket: Ticket) -> Left {
-        let index = ticket.index;
-        let left = match self.place(index).answer.take() {
-            Some(answer) => Left::Called(answer),
-            None => Left::Uncalled(self.unlink(index)),
-        };
-        self.place(index).behind = self.free;
-        self.free = index;
-        left
-    }
-
-    fn free_place(&mut self) -> u32 {
-        if self.free == NONE {
-            self.places.push(Place {
-                before: NONE,
-                behind: NONE,
-                since: Duration::ZERO,
-                waker: None,
-                answer: None,
-            });
-            return self.places.len() as u32 - 1;
+    /// # Safety
+    /// The seat is in this line.
+    unsafe fn unlink(&mut self, seat: &Seat) -> Option<Waker> {
+        // SAFETY: it and its neighbours are in this line, which is held.
+        unsafe {
+            let (before, behind, waker) =
+                seat.with(|inner| (inner.before, inner.behind, inner.waker.take()));
+            match before {
+                None => self.first = behind,
+                Some(before) => before.as_ref().with(|inner| inner.behind = behind),
+            }
+            match behind {
+                None => self.last = before,
+                Some(behind) => behind.as_ref().with(|inner| inner.before = before),
+            }
+            self.length -= 1;
+            waker
         }
-        let index = self.free;
-        self.free = self.place(index).behind;
-        index
-    }
-
-    /// Takes a waiter out of the order; its place is still its own.
-    fn unlink(&mut self, index: u32) -> Option<Waker> {
-        let place = self.place(index);
-        let (before, behind) = (place.before, place.behind);
-        let waker = place.waker.take();
-        match before {
-            NONE => self.first = behind,
-            before => self.place(before).behind = behind,
-        }
-        match behind {
-            NONE => self.last = before,
-            behind => self.place(behind).before = before,
-        }
-        self.length -= 1;
-        waker
-    }
-
-    fn place(&mut self, index: u32) -> &mut Place {
-        &mut self.places[index as usize]
     }
 }
 
@@ -194,6 +134,7 @@ mod tests {
 
     use super::*;
 
+    // req: GT-02
     #[test]
     fn the_line_keeps_the_order_of_arrival_whoever_leaves() {
         testkit::sim::run("gate line order", 200, |rng| {
@@ -203,29 +144,44 @@ mod tests {
                 match rng.u8(0..3) {
                     0 => {
                         let since = Duration::from_secs(step);
-                        let ticket = line.join(since, Waker::noop().clone());
-                        waiting.push_back((since, ticket));
+                        let mut seat = Box::new(Seat::new());
+                        seat.will_wake(Waker::noop());
+                        let seat = NonNull::new(Box::into_raw(seat)).unwrap();
+                        // SAFETY: the box is freed below, once the seat has left or was called.
+                        unsafe { line.join(seat, since) };
+                        waiting.push_back((since, seat));
                     }
                     1 if !waiting.is_empty() => {
-                        let (_, ticket) = waiting.remove(rng.usize(..waiting.len())).unwrap();
-                        assert!(matches!(line.leave(ticket), Left::Uncalled(_)));
+                        let (_, seat) = waiting.remove(rng.usize(..waiting.len())).unwrap();
+                        // SAFETY: it came from a box and has joined.
+                        unsafe {
+                            assert!(line.leave(seat.as_ref()).is_some());
+                            drop(Box::from_raw(seat.as_ptr()));
+                        }
                     }
                     _ => {
                         let first = waiting.pop_front();
-                        assert_eq!(line.first_since(), first.as_ref().map(|first| first.0));
+                        assert_eq!(line.first_since(), first.map(|first| first.0));
                         let at = Duration::from_secs(step);
                         let called = line.call_first(Answer::Granted { at, epoch: 7 });
                         assert_eq!(called.is_some(), first.is_some());
-                        if let Some((_, ticket)) = first {
+                        if let Some((_, seat)) = first {
+                            // SAFETY: it came from a box and is not in line any more.
+                            let seat = unsafe { Box::from_raw(seat.as_ptr()) };
+                            // SAFETY: it had joined.
+                            assert!(unsafe { line.leave(&seat) }.is_none());
                             assert!(matches!(
-                                line.leave(ticket),
-                                Left::Called(Answer::Granted { epoch: 7, .. })
+                                seat.answer(),
+                                Some(Answer::Granted { epoch: 7, .. })
                             ));
                         }
                     }
                 }
                 assert_eq!(line.len() as usize, waiting.len());
-                assert!(line.places.len() <= 100);
+            }
+            while let Some((_, seat)) = waiting.pop_front() {
+                // SAFETY: it came from a box, and the line is not used any more.
+                drop(unsafe { Box::from_raw(seat.as_ptr()) });
             }
         });
     }

@@ -30,11 +30,10 @@ fn gate(limit: Limit) -> Gate<u8> {
 }
 
 /// Polls a future a few times at most, then drops it: a caller that went away.
-async fn impatient<F: Future + Unpin>(mut future: F, polls: u32) -> Option<F::Output> {
+async fn impatient<F: Future>(future: F, polls: u32) -> Option<F::Output> {
+    let mut future = std::pin::pin!(future);
     for _ in 0..polls {
-        let polled = std::future::poll_fn(|cx| {
-            std::task::Poll::Ready(std::pin::Pin::new(&mut future).poll(cx))
-        });
+        let polled = std::future::poll_fn(|cx| std::task::Poll::Ready(future.as_mut().poll(cx)));
         if let std::task::Poll::Ready(output) = polled.await {
             return Some(output);
         }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::entry::{Entered, Pass};
 use crate::keep::Keep;
 use crate::lease::Lease;
-use crate::line::{Answer, Ticket};
 use crate::rejection::{Reason, Rejection};
+use crate::seat::{Answer, Seat};
 
 /// A slot in order of arrival. Dropping it leaves the line, or passes on what it had been given.
 ///
@@ -22,8 +22,14 @@ pub struct Wait<'h, K> {
     keep: Option<Keep<'h, K>>,
     began: Duration,
     deadline: Option<Duration>,
-    ticket: Option<Ticket>,
+    /// Pinned with the future: as long as there is a keep too, the entry's line may point to it.
+    seat: Option<Seat>,
+    /// The answer of those who did not get in at the first look.
+    told: Result<Lease<'h, K>, Rejection>,
 }
+
+/// What somebody is told who asks again after the answer.
+const SPENT: Rejection = Rejection::in_ms(Reason::Deadline, 1);
 
 impl<'h, K> Wait<'h, K> {
     #[inline]
@@ -32,7 +38,8 @@ impl<'h, K> Wait<'h, K> {
             keep: Some(keep),
             began: now,
             deadline,
-            ticket: None,
+            seat: None,
+            told: Err(SPENT),
         }
     }
 
@@ -48,112 +55,155 @@ impl<'h, K> Wait<'h, K> {
     }
 
     /// The time is over: a slot that came just now, or the refusal.
-    pub fn expire(&mut self) -> Result<Lease<'h, K>, Rejection> {
-        let keep = self.keep.as_ref().ok_or(SPENT)?;
-        let ticket = self.ticket.take();
-        match ticket.and_then(|ticket| keep.entry().withdraw(ticket)) {
-            Some(answer) => self.told(answer),
-            None => Err(keep.entry().timed_out()),
+    pub fn expire(mut self: Pin<&mut Self>) -> Result<Lease<'h, K>, Rejection> {
+        self.as_mut().end();
+        self.take_told()
+    }
+
+    /// Leaves the line with what it was told until now, else with a refusal.
+    pub(crate) fn end(self: Pin<&mut Self>) {
+        // SAFETY: the seat is not moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        let Some(keep) = &this.keep else {
+            return;
+        };
+        // SAFETY: with a keep there, the seat has joined the line of its entry.
+        let answer = this
+            .seat
+            .as_ref()
+            .and_then(|seat| unsafe { keep.entry().withdraw(seat) });
+        match answer {
+            Some(answer) => this.hear(answer),
+            None => {
+                this.told = Err(keep.entry().timed_out());
+                this.keep = None;
+            }
         }
     }
 
     /// The slot, if it is to be had at the first look. Inlined, so that nothing of the future has
     /// to be in memory for those who need not wait.
     #[inline(always)]
-    fn at_once(&mut self) -> Option<Lease<'h, K>> {
-        if self.ticket.is_some() || self.deadline.is_some() {
+    pub(crate) fn at_once(self: Pin<&mut Self>) -> Option<Lease<'h, K>> {
+        // SAFETY: the seat is not moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        if this.seat.is_some() || this.deadline.is_some() {
             return None;
         }
-        let pass = self.keep.as_ref()?.entry().enter_fast(self.began).ok()?;
-        Some(Lease::new(self.keep.take()?, pass, self.began))
+        let pass = this.keep.as_ref()?.entry().enter_fast(this.began).ok()?;
+        Some(Lease::new(this.keep.take()?, pass, this.began))
     }
 
+    /// The answer is left in the future: returned, it would go through memory also where it came
+    /// [`at_once`](Self::at_once), in pieces that no processor forwards as a whole.
     #[inline(never)]
-    fn poll_slowly(&mut self, cx: &Context<'_>) -> Poll<Result<Lease<'h, K>, Rejection>> {
-        let Some(keep) = &self.keep else {
-            return Poll::Ready(Err(SPENT));
+    pub(crate) fn poll_slowly(self: Pin<&mut Self>, cx: &Context<'_>) -> Poll<()> {
+        // SAFETY: the seat is not moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        let Some(keep) = &this.keep else {
+            return Poll::Ready(());
         };
-        if self.ticket.is_none() {
-            return self.begin(cx);
-        }
-        match keep.entry().answer(&mut self.ticket, cx) {
-            Some(answer) => Poll::Ready(self.told(answer)),
+        let Some(seat) = &this.seat else {
+            return this.begin(cx);
+        };
+        let answer = seat.answer().or_else(|| {
+            // SAFETY: with a keep there, the seat has joined the line of its entry.
+            unsafe { keep.entry().stay(seat, cx.waker()) }
+        });
+        match answer {
+            Some(answer) => {
+                this.hear(answer);
+                Poll::Ready(())
+            }
             None => Poll::Pending,
         }
     }
 
-    /// A slot, a refusal, or a place in line.
-    #[inline]
-    fn begin(&mut self, cx: &Context<'_>) -> Poll<Result<Lease<'h, K>, Rejection>> {
-        let Some(keep) = &self.keep else {
-            return Poll::Ready(Err(SPENT));
-        };
-        if self.deadline.is_some_and(|deadline| deadline <= self.began) {
-            return Poll::Ready(Err(keep.entry().late()));
-        }
-        match keep.entry().enter(cx.waker(), self.began) {
-            Ok(Entered::Admitted(pass)) => Poll::Ready(self.lease(pass, self.began)),
-            Ok(Entered::Queued(ticket)) => {
-                self.ticket = Some(ticket);
-                Poll::Pending
-            }
-            Err(rejection) => Poll::Ready(Err(rejection)),
-        }
+    #[inline(always)]
+    pub(crate) fn take_told(self: Pin<&mut Self>) -> Result<Lease<'h, K>, Rejection> {
+        // SAFETY: the seat is not moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        std::mem::replace(&mut this.told, Err(SPENT))
     }
 
-    fn told(&mut self, answer: Answer) -> Result<Lease<'h, K>, Rejection> {
+    /// A slot, a refusal, or a place in line. Only of a future that is pinned.
+    #[inline]
+    fn begin(&mut self, cx: &Context<'_>) -> Poll<()> {
+        let Some(keep) = &self.keep else {
+            return Poll::Ready(());
+        };
+        if self.deadline.is_some_and(|deadline| deadline <= self.began) {
+            self.told = Err(keep.entry().late());
+            self.keep = None;
+            return Poll::Ready(());
+        }
+        // SAFETY: the future is pinned, and so is its seat.
+        let seat = unsafe { Pin::new_unchecked(&mut self.seat) };
+        match keep.entry().enter(seat, cx.waker(), self.began) {
+            Ok(Entered::Admitted(pass)) => self.admit(pass, self.began),
+            Ok(Entered::Queued) => return Poll::Pending,
+            Err(rejection) => {
+                self.told = Err(rejection);
+                self.keep = None;
+            }
+        }
+        Poll::Ready(())
+    }
+
+    #[inline]
+    fn hear(&mut self, answer: Answer) {
         match answer {
             Answer::Granted { at, epoch } => {
                 let pass = Pass {
                     epoch,
                     probe: false,
                 };
-                self.lease(pass, at.max(self.began))
+                self.admit(pass, at.max(self.began));
             }
             Answer::Refused(rejection) => {
-                if let Some(keep) = &self.keep {
+                if let Some(keep) = self.keep.take() {
                     keep.entry().reject(rejection);
                 }
-                Err(rejection)
+                self.told = Err(rejection);
             }
         }
     }
 
-    fn lease(&mut self, pass: Pass, since: Duration) -> Result<Lease<'h, K>, Rejection> {
-        let keep = self.keep.take().ok_or(SPENT)?;
-        Ok(Lease::new(keep, pass, since))
+    #[inline]
+    fn admit(&mut self, pass: Pass, since: Duration) {
+        if let Some(keep) = self.keep.take() {
+            self.told = Ok(Lease::new(keep, pass, since));
+        }
     }
 
     #[cold]
     fn leave_line(&mut self) {
-        if let (Some(keep), Some(ticket)) = (&self.keep, self.ticket.take()) {
-            keep.entry().cancel(ticket);
+        if let (Some(keep), Some(seat)) = (&self.keep, &self.seat) {
+            // SAFETY: with a keep there, the seat has joined the line of its entry.
+            unsafe { keep.entry().cancel(seat) };
         }
     }
 }
-
-/// What somebody is told who asks again after the answer.
-const SPENT: Rejection = Rejection::in_ms(Reason::Deadline, 1);
 
 impl<'h, K> Future for Wait<'h, K> {
     type Output = Result<Lease<'h, K>, Rejection>;
 
     #[inline(always)]
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        match this.at_once() {
-            Some(lease) => Poll::Ready(Ok(lease)),
-            None => this.poll_slowly(cx),
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(lease) = self.as_mut().at_once() {
+            return Poll::Ready(Ok(lease));
+        }
+        match self.as_mut().poll_slowly(cx) {
+            Poll::Ready(()) => Poll::Ready(self.take_told()),
+            Poll::Pending => Poll::Pending,
         }
     }
 }
 
-impl<K> Unpin for Wait<'_, K> {}
-
 impl<K> Drop for Wait<'_, K> {
     #[inline]
     fn drop(&mut self) {
-        if self.ticket.is_some() {
+        if self.seat.is_some() {
             self.leave_line();
         }
     }
@@ -164,7 +214,7 @@ impl<K> fmt::Debug for Wait<'_, K> {
         f.debug_struct("Wait")
             .field("began", &self.began)
             .field("deadline", &self.deadline)
-            .field("queued", &self.ticket.is_some())
+            .field("queued", &(self.seat.is_some() && self.keep.is_some()))
             .finish()
     }
 }

@@ -1,4 +1,4 @@
-//! What does not wait does not allocate: counted, not believed.
+//! Neither entering nor waiting allocates: counted, not believed.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -74,6 +74,27 @@ fn refusals_by_a_full_queue_a_past_deadline_an_open_breaker_and_a_closed_gate_al
     assert_eq!(during(refuse), 0);
     gate.close();
     assert_eq!(during(refuse), 0);
+}
+
+#[test]
+fn waiting_being_handed_a_slot_and_giving_up_allocate_nothing() {
+    let gate = gate(Limit::fixed(1).with_queue(2));
+    let door = gate.handle(&0, NOW);
+    let wait = || {
+        let held = door.try_enter(NOW).expect("free");
+        let mut next = pin!(door.wait(NOW, None));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(next.as_mut().poll(&mut cx).is_pending());
+        {
+            let fickle = pin!(door.wait(NOW, None));
+            assert!(fickle.poll(&mut cx).is_pending());
+        }
+        drop(held);
+        drop(ready(next).expect("handed over"));
+    };
+    // What waiting needs of an entry is made by the first who waits there.
+    wait();
+    assert_eq!(during(|| (0..1_000).for_each(|_| wait())), 0);
 }
 
 // req: GT-08

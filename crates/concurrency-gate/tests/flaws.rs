@@ -57,9 +57,9 @@ fn a_free_slot_is_never_refused_for_a_full_queue() {
     let door = door(Limit::fixed(2).with_queue(1));
     let first = door.try_enter(NOW).unwrap();
     let _second = door.try_enter(NOW).unwrap();
-    let mut waiter = door.wait(NOW, None);
+    let mut waiter = Box::pin(door.wait(NOW, None));
     assert!(poll(&mut waiter).is_pending());
-    let Poll::Ready(Err(full)) = poll(&mut door.wait(NOW, None)) else {
+    let Poll::Ready(Err(full)) = poll(&mut Box::pin(door.wait(NOW, None))) else {
         panic!("the queue has one place")
     };
     assert_eq!(full.reason(), Reason::QueueFull);
@@ -69,7 +69,7 @@ fn a_free_slot_is_never_refused_for_a_full_queue() {
     };
     drop(third);
     assert!(matches!(
-        poll(&mut door.wait(NOW, None)),
+        poll(&mut Box::pin(door.wait(NOW, None))),
         Poll::Ready(Ok(_))
     ));
 }
@@ -85,12 +85,15 @@ fn the_breaker_never_opens_on_the_gates_own_refusals() {
     }
     for _ in 0..1_000 {
         // Cancelled while waiting, and expired while waiting.
-        let mut cancelled = door.wait(NOW, None);
+        let mut cancelled = Box::pin(door.wait(NOW, None));
         assert!(poll(&mut cancelled).is_pending());
         drop(cancelled);
-        let mut late = door.wait(NOW, None);
+        let mut late = Box::pin(door.wait(NOW, None));
         assert!(poll(&mut late).is_pending());
-        assert_eq!(late.expire().unwrap_err().reason(), Reason::Deadline);
+        assert_eq!(
+            late.as_mut().expire().unwrap_err().reason(),
+            Reason::Deadline
+        );
     }
     held.ignore();
     door.try_enter(NOW)
@@ -161,7 +164,7 @@ fn an_entry_is_not_evicted_while_a_handle_a_lease_or_a_waiter_has_it() {
     let handle = gate.handle(&"door", NOW);
     assert_eq!(gate.sweep(NOW + year).evicted, 0);
     let lease = handle.try_enter_owned(NOW).unwrap();
-    let mut waiter = handle.wait_owned(NOW, None);
+    let mut waiter = Box::pin(handle.wait_owned(NOW, None));
     assert!(poll(&mut waiter).is_pending());
     drop(handle);
     assert_eq!(gate.sweep(NOW + 2 * year).evicted, 0);
@@ -180,7 +183,7 @@ fn an_entry_is_not_evicted_while_a_handle_a_lease_or_a_waiter_has_it() {
 fn lowering_the_limit_of_a_saturated_key_holds_at_once() {
     let door = door(Limit::fixed(10).with_queue(10));
     let mut inside: Vec<_> = (0..10).map(|_| door.try_enter(NOW).unwrap()).collect();
-    let mut waiter = door.wait(NOW, None);
+    let mut waiter = Box::pin(door.wait(NOW, None));
     assert!(poll(&mut waiter).is_pending());
     door.resize(3).unwrap();
     assert_eq!(door.in_flight(), 10, "nobody is sent away");
@@ -203,7 +206,7 @@ fn lowering_the_limit_of_a_saturated_key_holds_at_once() {
 fn raising_the_limit_lets_waiters_in_at_once_and_in_order() {
     let door = door(Limit::fixed(1).with_queue(10));
     let held = door.try_enter(NOW).unwrap();
-    let mut waiters: Vec<_> = (0..5).map(|_| door.wait(NOW, None)).collect();
+    let mut waiters: Vec<_> = (0..5).map(|_| Box::pin(door.wait(NOW, None))).collect();
     waiters
         .iter_mut()
         .for_each(|w| assert!(poll(w).is_pending()));
@@ -220,7 +223,7 @@ fn raising_the_limit_lets_waiters_in_at_once_and_in_order() {
 #[test]
 fn a_deadline_in_the_past_is_refused_at_once_even_if_a_slot_is_free() {
     let door = door(Limit::fixed(1).with_queue(1));
-    let Poll::Ready(Err(late)) = poll(&mut door.wait(at(5), Some(at(4)))) else {
+    let Poll::Ready(Err(late)) = poll(&mut Box::pin(door.wait(at(5), Some(at(4))))) else {
         panic!("it is too late")
     };
     assert_eq!(late.reason(), Reason::Deadline);
@@ -233,12 +236,12 @@ fn a_deadline_in_the_past_is_refused_at_once_even_if_a_slot_is_free() {
 fn nobody_overtakes_those_in_line() {
     let door = door(Limit::fixed(1).with_queue(10));
     let held = door.try_enter(NOW).unwrap();
-    let mut waiter = door.wait(NOW, None);
+    let mut waiter = Box::pin(door.wait(NOW, None));
     assert!(poll(&mut waiter).is_pending());
     drop(held);
     // The slot is the waiter's, though it has not looked yet.
     assert_eq!(door.try_enter(NOW).unwrap_err().reason(), Reason::Saturated);
-    let mut newcomer = door.wait(NOW, None);
+    let mut newcomer = Box::pin(door.wait(NOW, None));
     assert!(poll(&mut newcomer).is_pending());
     let Poll::Ready(Ok(lease)) = poll(&mut waiter) else {
         panic!("its turn")
@@ -254,7 +257,7 @@ fn after_close_everybody_is_told_and_leases_stay_valid() {
     let gate = gate(Limit::fixed(1).with_queue(2));
     let door = gate.handle(&"door", NOW);
     let held = door.try_enter(NOW).unwrap();
-    let mut waiter = door.wait(NOW, None);
+    let mut waiter = Box::pin(door.wait(NOW, None));
     assert!(poll(&mut waiter).is_pending());
     gate.close();
     let Poll::Ready(Err(told)) = poll(&mut waiter) else {
@@ -319,8 +322,8 @@ fn limits_that_make_no_sense_are_told_when_registered() {
 fn a_cancelled_waiter_passes_on_what_it_had_been_given() {
     let door = Arc::new(door(Limit::fixed(1).with_queue(2)));
     let held = door.try_enter(NOW).unwrap();
-    let mut first = door.wait(NOW, None);
-    let mut second = door.wait(NOW, None);
+    let mut first = Box::pin(door.wait(NOW, None));
+    let mut second = Box::pin(door.wait(NOW, None));
     assert!(poll(&mut first).is_pending() && poll(&mut second).is_pending());
     drop(held);
     drop(first);

@@ -100,7 +100,7 @@ struct Stage<'h> {
     gate: &'h Gate<u8>,
     model: Model,
     leases: Vec<(u32, Lease<'h, u8>)>,
-    waits: Vec<(u32, Wait<'h, u8>)>,
+    waits: Vec<(u32, Pin<Box<Wait<'h, u8>>>)>,
 }
 
 fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
@@ -120,7 +120,7 @@ impl<'h> Stage<'h> {
             }
             Step::Wait => {
                 let expected = self.model.arrive(true);
-                let mut wait = self.door.wait(NOW, None);
+                let mut wait = Box::pin(self.door.wait(NOW, None));
                 match (poll(&mut wait), expected) {
                     (Poll::Ready(Ok(lease)), Ok(Some(number))) => self.leases.push((number, lease)),
                     (Poll::Ready(Err(rejection)), Err(reason)) => {
@@ -138,7 +138,7 @@ impl<'h> Stage<'h> {
             }
             Step::Expire(who) => {
                 let (number, mut wait) = self.waits.swap_remove(who % self.waits.len());
-                let rejection = wait.expire().expect_err("it was not its turn");
+                let rejection = wait.as_mut().expire().expect_err("it was not its turn");
                 self.model.note(rejection, Reason::Deadline);
                 self.model.line.retain(|waiting| *waiting != number);
             }

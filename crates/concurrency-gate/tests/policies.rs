@@ -77,7 +77,7 @@ fn an_opening_breaker_sends_waiters_away_at_once() {
     let breaker = BreakerConfig::consecutive(1);
     let (_gate, door) = door(Limit::fixed(1).with_queue(3).with_breaker(breaker));
     let held = door.try_enter(START).unwrap();
-    let mut waiters = [(); 3].map(|()| door.wait(START, None));
+    let mut waiters = [(); 3].map(|()| Box::pin(door.wait(START, None)));
     assert!(waiters.iter_mut().all(|waiter| poll(waiter).is_pending()));
     held.failure(START);
     for waiter in &mut waiters {
@@ -113,7 +113,7 @@ fn an_adaptive_limit_grows_under_load_and_lets_waiters_in() {
     let bounds = Bounds { min: 1, max: 50 };
     let (_gate, door) = door(Limit::adaptive(2, bounds).with_queue(100));
     let mut now = START;
-    let mut waits: Vec<_> = (0..100).map(|_| door.wait(now, None)).collect();
+    let mut waits: Vec<_> = (0..100).map(|_| Box::pin(door.wait(now, None))).collect();
     let mut most = 0;
     for _ in 0..400 {
         let mut inside = Vec::new();
@@ -130,7 +130,7 @@ fn an_adaptive_limit_grows_under_load_and_lets_waiters_in() {
         // The service is as quick with many as with few.
         inside.into_iter().for_each(|lease| lease.success(now));
         while waits.len() < 100 {
-            waits.push(door.wait(now, None));
+            waits.push(Box::pin(door.wait(now, None)));
         }
     }
     assert!(most >= 30, "{most} at most, {} allowed", door.limit());

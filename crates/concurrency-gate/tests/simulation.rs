@@ -23,7 +23,7 @@ fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
 struct Crowd<'h> {
     door: &'h KeyHandle<u64>,
     inside: Vec<Lease<'h, u64>>,
-    line: Vec<Wait<'h, u64>>,
+    line: Vec<Pin<Box<Wait<'h, u64>>>>,
 }
 
 impl<'h> Crowd<'h> {
@@ -36,7 +36,7 @@ impl<'h> Crowd<'h> {
     }
 
     fn arrive(&mut self, now: Duration) {
-        let mut wait = self.door.wait(now, None);
+        let mut wait = Box::pin(self.door.wait(now, None));
         match poll(&mut wait) {
             Poll::Ready(Ok(lease)) => self.inside.push(lease),
             Poll::Ready(Err(rejection)) => assert_ne!(rejection.reason(), Reason::Closed),
@@ -302,10 +302,10 @@ fn threads_that_enter_and_leave_at_will_never_exceed_the_limit() {
                     let entered = if round % 3 == 0 {
                         door.try_enter(START).ok()
                     } else {
-                        let mut wait = door.wait(START, None);
+                        let mut wait = Box::pin(door.wait(START, None));
                         match poll(&mut wait) {
                             Poll::Ready(entered) => entered.ok(),
-                            Poll::Pending => wait.expire().ok(),
+                            Poll::Pending => wait.as_mut().expire().ok(),
                         }
                     };
                     if let Some(lease) = entered {

@@ -115,6 +115,7 @@ impl Entry {
 
     /// The breaker's word on somebody who wants to enter: a pass for a probe, nothing if the limit
     /// alone decides.
+    #[inline]
     pub(super) fn ask_breaker(
         &self,
         detail: &Detail,
@@ -125,6 +126,17 @@ impl Entry {
         if !self.word().has(GUARDED) {
             return Ok(None);
         }
+        self.ask_awake_breaker(detail, inner, now, woken)
+    }
+
+    #[cold]
+    fn ask_awake_breaker(
+        &self,
+        detail: &Detail,
+        inner: &mut Inner,
+        now: Duration,
+        woken: &mut Vec<Waker>,
+    ) -> Result<Option<Pass>, Rejection> {
         let Some(breaker) = &mut inner.breaker else {
             return Ok(None);
         };

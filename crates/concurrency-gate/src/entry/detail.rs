@@ -121,8 +121,12 @@ pub(crate) struct Glance {
 }
 
 impl Entry {
+    #[inline]
     pub(super) fn detail(&self) -> &Detail {
-        self.detail.get_or_make(|| Detail::new(&self.setup))
+        match self.detail.get() {
+            Some(detail) => detail,
+            None => self.detail.get_or_make(|| Detail::new(&self.setup)),
+        }
     }
 
     #[inline]

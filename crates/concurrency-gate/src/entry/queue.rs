@@ -1,14 +1,16 @@
 //! The slow side of an entry: the line, hand-over, resize, close.
 
-use std::task::{Context, Waker};
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::Waker;
 use std::time::Duration;
 
 use super::detail::{Detail, Inner};
 use super::{Entered, Entry, Pass};
 use crate::bug::{Bug, seeded};
 use crate::limit::{LimitError, check_max};
-use crate::line::{Answer, Ticket};
 use crate::rejection::{Reason, Rejection};
+use crate::seat::{Answer, Seat};
 use crate::sync::{Ordering, lock};
 use crate::tally::Event;
 use crate::word::{CLOSED, FULL, QUEUED, Word};
@@ -16,20 +18,33 @@ use crate::word::{CLOSED, FULL, QUEUED, Word};
 impl Entry {
     /// A slot, a refusal, or a place in line: decided under the lock, against one word.
     #[inline(never)]
-    pub(super) fn join(&self, waker: &Waker, now: Duration) -> Result<Entered, Rejection> {
+    pub(super) fn join(
+        &self,
+        mut seat: Pin<&mut Option<Seat>>,
+        waker: &Waker,
+        now: Duration,
+    ) -> Result<Entered, Rejection> {
         let detail = self.detail();
+        // SAFETY: the seat is made in its place.
+        let place = unsafe { seat.as_mut().get_unchecked_mut() };
         // Cloned before the lock: a waker is somebody else's code.
-        let waker = waker.clone();
+        place.insert(Seat::new()).will_wake(waker);
         let mut woken = Vec::new();
         let mut inner = lock(&detail.inner);
         let now = inner.at(now);
         let entered = match self.ask_breaker(detail, &mut inner, now, &mut woken) {
             Ok(Some(probe)) => Ok(Entered::Admitted(probe)),
-            Ok(None) => self.join_locked(detail, &mut inner, waker, now),
+            Ok(None) => self.join_locked(detail, &mut inner, seat.as_ref(), now),
             Err(rejection) => Err(rejection),
         };
         drop(inner);
-        woken.into_iter().for_each(Waker::wake);
+        if !woken.is_empty() {
+            woken.into_iter().for_each(Waker::wake);
+        }
+        if matches!(entered, Ok(Entered::Queued)) {
+            return entered;
+        }
+        seat.set(None);
         entered.map_err(|rejection| self.reject(rejection))
     }
 
@@ -37,7 +52,7 @@ impl Entry {
         &self,
         detail: &Detail,
         inner: &mut Inner,
-        waker: Waker,
+        seat: Pin<&Option<Seat>>,
         now: Duration,
     ) -> Result<Entered, Rejection> {
         let queue_max = self.setup.limit.queue_max;
@@ -72,10 +87,13 @@ impl Entry {
                 Err(seen) => word = seen,
             }
         }
-        let ticket = inner.line.join(now, waker);
+        if let Some(seat) = seat.get_ref() {
+            // SAFETY: it is pinned, and its owner leaves the line before it takes the seat away.
+            unsafe { inner.line.join(NonNull::from(seat), now) };
+        }
         detail.note_waiting(&inner.line);
         detail.note_queued();
-        Ok(Entered::Queued(ticket))
+        Ok(Entered::Queued)
     }
 
     pub(super) fn free_pass(&self, inner: &Inner) -> Pass {
@@ -126,6 +144,7 @@ impl Entry {
     }
 
     /// Tells the first in line that a slot, which is counted already, is its own.
+    #[inline]
     fn call_first(&self, detail: &Detail, inner: &mut Inner, now: Duration) -> Option<Waker> {
         let since = inner.line.first_since()?;
         detail.note_wait(now.saturating_sub(since));
@@ -173,49 +192,48 @@ impl Entry {
         }
     }
 
-    /// What a waiter has been told; `None` while it still waits, from now on with this waker.
-    pub(crate) fn answer(&self, ticket: &mut Option<Ticket>, cx: &Context<'_>) -> Option<Answer> {
+    /// Has an uncalled waiter woken by this waker from now on. What it was told meanwhile, if anything.
+    ///
+    /// # Safety
+    /// The seat has joined this entry's line and is there still.
+    #[cold]
+    pub(crate) unsafe fn stay(&self, seat: &Seat, waker: &Waker) -> Option<Answer> {
         let detail = self.detail();
-        let mut inner = lock(&detail.inner);
-        if ticket
-            .as_ref()
-            .is_some_and(|ticket| inner.line.is_called(ticket))
-        {
-            let left = ticket.take().map(|ticket| inner.line.leave(ticket));
-            drop(inner);
-            return left?.answer();
-        }
-        let known = ticket
-            .as_ref()
-            .is_none_or(|ticket| inner.line.would_wake(ticket, cx.waker()));
+        // SAFETY: as the caller promises.
+        let known = unsafe { lock(&detail.inner).line.would_wake(seat, waker) };
         if known {
             return None;
         }
-        // Cloned outside of the lock: a waker is somebody else's code.
-        drop(inner);
-        let mut waker = cx.waker().clone();
-        let mut inner = lock(&detail.inner);
-        let left = match ticket {
-            Some(place) if inner.line.refresh(place, &mut waker) => None,
-            _ => ticket.take().map(|ticket| inner.line.leave(ticket)),
-        };
-        drop(inner);
-        left?.answer()
+        // Cloned outside of the lock: a waker is somebody else's code. So is its end.
+        let mut waker = waker.clone();
+        // SAFETY: as the caller promises.
+        unsafe { lock(&detail.inner).line.refresh(seat, &mut waker) };
+        drop(waker);
+        seat.answer()
     }
 
     /// Leaves the line and says what had been answered by then.
-    pub(crate) fn withdraw(&self, ticket: Ticket) -> Option<Answer> {
+    ///
+    /// # Safety
+    /// The seat has joined this entry's line and is there still. It is not in line afterwards.
+    pub(crate) unsafe fn withdraw(&self, seat: &Seat) -> Option<Answer> {
         let detail = self.detail();
         let mut inner = lock(&detail.inner);
-        let left = inner.line.leave(ticket);
+        // SAFETY: as the caller promises.
+        let waker = unsafe { inner.line.leave(seat) };
         self.note_line(detail, &inner);
         drop(inner);
-        left.answer()
+        drop(waker);
+        seat.answer()
     }
 
     /// A cancelled waiter passes on what it had been given.
-    pub(crate) fn cancel(&self, ticket: Ticket) {
-        if let Some(Answer::Granted { .. }) = self.withdraw(ticket)
+    ///
+    /// # Safety
+    /// As for [`withdraw`](Self::withdraw).
+    pub(crate) unsafe fn cancel(&self, seat: &Seat) {
+        // SAFETY: as the caller promises.
+        if let Some(Answer::Granted { .. }) = unsafe { self.withdraw(seat) }
             && !seeded(Bug::KeepSlotOnCancel)
         {
             self.release(None);

@@ -1,5 +1,7 @@
 //! Models of the word and the line: entering, leaving, cancelling, closing.
 
+use std::pin::pin;
+
 use loom::future::block_on;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
@@ -59,7 +61,7 @@ fn a_cancelled_waiter_passes_its_slot_on() {
     let held = room.door.try_enter(NOW).expect("all are free");
     let quitter = {
         let room = room.clone();
-        thread::spawn(move || drop(poll_once(&mut room.door.wait(NOW, None))))
+        thread::spawn(move || drop(poll_once(&mut pin!(room.door.wait(NOW, None)))))
     };
     let visitor = room.visiting();
     room.stay(held);
@@ -135,6 +137,7 @@ fn bugs_of_the_hand_over_are_caught() {
     catches(Bug::CountInTwoSteps, limit);
     catches(Bug::FreeInsteadOfHandOver, limit);
     catches(Bug::JoinUnseen, limit);
+    catches(Bug::CallBeforeAnswer, limit);
     catches(Bug::LookOnce, limit);
     catches(
         Bug::KeepSlotOnCancel,

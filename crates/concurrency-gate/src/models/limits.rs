@@ -1,5 +1,7 @@
 //! Models of a limit that moves while others enter and leave.
 
+use std::pin::pin;
+
 use loom::future::block_on;
 use loom::thread;
 
@@ -27,7 +29,7 @@ fn debt_is_paid_before_anybody_enters() {
     let door = door(Limit::fixed(2).with_queue(1));
     let (first, second) = (door.try_enter(NOW).expect("free"), door.try_enter(NOW));
     door.resize(1).expect("a limit");
-    let mut waiter = door.wait(NOW, None);
+    let mut waiter = pin!(door.wait(NOW, None));
     assert!(poll_once(&mut waiter).is_none(), "in debt");
     let trier = {
         let door = door.clone();
