@@ -3,16 +3,22 @@
 
 pub mod clock;
 pub mod cores;
+pub mod epoll;
 pub mod fair_queue;
 pub mod frame;
 pub mod gate;
+pub mod http1;
 pub mod kernel;
+pub mod load;
 pub mod node;
+pub mod origin;
 pub mod overload_sim;
 pub mod queue;
 pub mod quota;
 pub mod report;
 pub mod soak;
+mod svg;
+pub mod table;
 
 use frame::Benchmark;
 

@@ -7,7 +7,6 @@ mod limits;
 mod lines;
 mod metrics;
 mod picture;
-mod svg;
 mod table;
 mod traces;
 

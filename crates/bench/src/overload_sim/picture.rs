@@ -3,9 +3,9 @@
 use super::crowd::Figures;
 use super::limits::Contender;
 use super::lines::Discipline;
-use super::svg::{Area, Axis, Line, Panel, Scale, Stroke, Svg};
 use super::traces::Trace;
 use super::{CAPACITY_PER_S, LOADS, Study};
+use crate::svg::{Area, Axis, Line, Panel, Scale, Stroke, Svg};
 
 const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 800.0;

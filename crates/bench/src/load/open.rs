@@ -1,0 +1,93 @@
+//! Requests that leave when they are due, whatever became of the earlier ones.
+
+mod crowd;
+mod due;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use super::tally::{Tally, quantile_ms};
+
+/// One client's requests.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// What it is called in the report.
+    pub name: String,
+    /// How often it asks.
+    pub rate_per_s: f64,
+    /// When it stops, counted from the start; at the end at the latest.
+    pub until: Duration,
+    /// Its request.
+    pub request: Vec<u8>,
+    /// Where it comes from.
+    pub source: Ipv4Addr,
+    /// Whether it comes again when it was told when; at most so often.
+    pub retries: u8,
+}
+
+/// A load on one address.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Whom to ask.
+    pub target: SocketAddr,
+    /// Who asks.
+    pub streams: Vec<Stream>,
+    /// Requests intended before this are not counted.
+    pub warm_up: Duration,
+    /// For how long requests are sent, warm-up included.
+    pub length: Duration,
+    /// After how long, counted from the intended instant, a client leaves.
+    pub patience: Duration,
+    /// Connections at most; a request beyond them is lost.
+    pub connections_max: usize,
+}
+
+/// What became of a load.
+#[derive(Debug)]
+pub struct Outcome {
+    /// One for each stream.
+    pub streams: Vec<Tally>,
+    /// How late requests left, in microseconds: the generator's own fault.
+    pub lateness: Histogram<u64>,
+    /// For how long was counted.
+    pub window: Duration,
+    /// How many connections were opened.
+    pub connections: u64,
+}
+
+/// Later than this at the 99th percentile, and the generator measured itself.
+const LATE_MS: f64 = 5.0;
+
+impl Outcome {
+    /// Sends, and waits for the last answer.
+    pub fn of(plan: &Plan) -> io::Result<Self> {
+        crowd::run(plan)
+    }
+
+    /// The stream of this name.
+    pub fn stream(&self, name: &str) -> Option<&Tally> {
+        self.streams.iter().find(|stream| stream.name == name)
+    }
+
+    /// Answers below 400 in time, of all streams.
+    pub fn goodput_per_s(&self) -> f64 {
+        let ok: u64 = self.streams.iter().map(|stream| stream.ok).sum();
+        ok as f64 / self.window.as_secs_f64()
+    }
+
+    /// How late the generator was.
+    pub fn late_p99_ms(&self) -> f64 {
+        quantile_ms(&self.lateness, 0.99)
+    }
+
+    /// Whether the numbers are the server's and not the generator's.
+    pub fn is_valid(&self) -> bool {
+        self.late_p99_ms() <= LATE_MS
+    }
+}
+
+#[cfg(test)]
+mod tests;

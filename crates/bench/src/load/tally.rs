@@ -1,0 +1,116 @@
+//! What became of each stream's requests.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+/// Longest latency told apart, in microseconds.
+const LATENCY_MAX_US: u64 = 60_000_000;
+
+/// Microseconds, three digits.
+pub fn new_histogram() -> Histogram<u64> {
+    Histogram::new_with_max(LATENCY_MAX_US, 3).expect("the bounds are valid")
+}
+
+/// Adds a time to a histogram of microseconds.
+pub fn record(histogram: &mut Histogram<u64>, time: Duration) {
+    histogram.saturating_record(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+}
+
+/// A quantile in milliseconds; not a number when nothing was recorded.
+pub fn quantile_ms(histogram: &Histogram<u64>, quantile: f64) -> f64 {
+    match histogram.is_empty() {
+        true => f64::NAN,
+        false => histogram.value_at_quantile(quantile) as f64 / 1e3,
+    }
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With an answer.
+    Answered {
+        /// Its status.
+        status: u16,
+    },
+    /// The client left before.
+    TimedOut,
+    /// The connection was lost or could not be opened.
+    Lost,
+}
+
+/// One stream's requests.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// The stream's.
+    pub name: String,
+    /// Requests that were to leave.
+    pub intended: u64,
+    /// Answers below 400, in time.
+    pub ok: u64,
+    /// Other answers.
+    pub refused: BTreeMap<u16, u64>,
+    /// Requests given up.
+    pub timed_out: u64,
+    /// Requests without an answer.
+    pub lost: u64,
+    /// Of the answers below 400, from the intended instant.
+    pub latency: Histogram<u64>,
+    /// Of the other answers, from the real sending: it is the server's quickness that is asked for.
+    pub refusal: Histogram<u64>,
+    /// What became of those who were told when to come again.
+    pub word: Word,
+}
+
+/// Whether a `Retry-After` was true.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Word {
+    /// Refusals that said when to come again.
+    pub given: u64,
+    /// Those who came again exactly then, and what became of them is known.
+    pub tried: u64,
+    /// Those of them who were answered at the first try.
+    pub kept_at_once: u64,
+    /// Those who were answered, counted from the refusal, within twice the time said.
+    pub kept_within_double: u64,
+}
+
+impl Tally {
+    /// Nothing yet.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            intended: 0,
+            ok: 0,
+            refused: BTreeMap::new(),
+            timed_out: 0,
+            lost: 0,
+            latency: new_histogram(),
+            refusal: new_histogram(),
+            word: Word::default(),
+        }
+    }
+
+    /// Adds a request that ended: `since_intended` and `since_sent` say how long it took.
+    pub fn add(&mut self, end: End, since_intended: Duration, since_sent: Duration) {
+        self.intended += 1;
+        match end {
+            End::Answered { status } if status < 400 => {
+                self.ok += 1;
+                record(&mut self.latency, since_intended);
+            }
+            End::Answered { status } => {
+                *self.refused.entry(status).or_default() += 1;
+                record(&mut self.refusal, since_sent);
+            }
+            End::TimedOut => self.timed_out += 1,
+            End::Lost => self.lost += 1,
+        }
+    }
+
+    /// The part of the intended requests that went well, in percent.
+    pub fn ok_percent(&self) -> f64 {
+        self.ok as f64 * 100.0 / self.intended.max(1) as f64
+    }
+}

@@ -1,0 +1,278 @@
+//! The server behind every proxy that is measured: as cheap as possible, or of limited capacity.
+//!
+//! - `/bytes/N` is answered at once with N bytes, whatever the method.
+//! - `/work` (`/work?ms=N`) takes one of the places for the service time, first come first served;
+//!   work whose client has left is done all the same.
+//! - `/control?places=N&service_ms=N` changes both while it runs; `/stats` tells what was done.
+
+mod answer;
+mod places;
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::cores;
+use crate::epoll::{Epoll, Ready};
+use crate::http1::{Kind, Reader};
+use crate::table::Table;
+use answer::{Answers, Asked};
+use places::Places;
+
+const LISTENER: u64 = u64::MAX;
+const READ_AT_ONCE: usize = 64 * 1024;
+
+/// What the server can do at first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Requests worked on at once.
+    pub places: usize,
+    /// How long each takes.
+    pub service: Duration,
+    /// The core it runs on.
+    pub core: usize,
+}
+
+/// Serves until the process is killed.
+pub fn serve(settings: Settings) -> io::Result<()> {
+    cores::pin(settings.core);
+    let listener = TcpListener::bind(settings.listen)?;
+    listener.set_nonblocking(true)?;
+    let mut epoll = Epoll::new()?;
+    epoll.add(&listener, LISTENER)?;
+    let mut origin = Origin::new(settings);
+    let mut ready = Vec::new();
+    loop {
+        let timeout = origin.until_next_due();
+        ready.extend(epoll.wait(timeout)?);
+        for event in ready.drain(..) {
+            if event.token == LISTENER {
+                origin.accept(&listener, &epoll)?;
+            } else {
+                origin.attend(event);
+            }
+        }
+        origin.finish_work();
+    }
+}
+
+struct Origin {
+    started: Instant,
+    service: Duration,
+    places: Places,
+    answers: Answers,
+    clients: Table<Client>,
+    buffer: Vec<u8>,
+    done: u64,
+    /// Of those, the work nobody waited for any more.
+    departed: u64,
+}
+
+struct Client {
+    stream: TcpStream,
+    reader: Reader,
+    /// Read, but belonging to requests after the one being worked on.
+    inbox: Vec<u8>,
+    /// Not taken by the socket yet.
+    outbox: Vec<u8>,
+    working: bool,
+    closing: bool,
+}
+
+impl Origin {
+    fn new(settings: Settings) -> Self {
+        Self {
+            started: Instant::now(),
+            service: settings.service,
+            places: Places::new(settings.places),
+            answers: Answers::default(),
+            clients: Table::new(),
+            buffer: vec![0; READ_AT_ONCE],
+            done: 0,
+            departed: 0,
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn until_next_due(&self) -> Option<Duration> {
+        let due = self.places.next_due()?;
+        Some(due.saturating_sub(self.now()))
+    }
+
+    fn accept(&mut self, listener: &TcpListener, epoll: &Epoll) -> io::Result<()> {
+        loop {
+            let stream = match listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                // The client is gone already, or descriptors ran out for the moment.
+                Err(_) => return Ok(()),
+            };
+            stream.set_nonblocking(true)?;
+            stream.set_nodelay(true)?;
+            let client = self.clients.insert(Client::new(stream));
+            if let Some(Client { stream, .. }) = self.clients.get_mut(client) {
+                epoll.add(stream, client)?;
+            }
+        }
+    }
+
+    fn attend(&mut self, event: Ready) {
+        let Some(mut client) = self.clients.lift(event.token) else {
+            return;
+        };
+        let mut open = true;
+        if event.writable {
+            open = client.flush();
+        }
+        if open && event.readable {
+            open = self.read(&mut client, event);
+        }
+        self.put_back(event.token, client, open);
+    }
+
+    /// False when the client is gone or has broken the protocol.
+    fn read(&mut self, client: &mut Client, event: Ready) -> bool {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let open = loop {
+            match client.stream.read(&mut buffer) {
+                Ok(0) => break false,
+                Ok(length) => {
+                    if !self.take(client, event.token, &buffer[..length]) {
+                        break false;
+                    }
+                    // A short read emptied the socket; only an end that is known already follows.
+                    if length < buffer.len() && !event.ended {
+                        break true;
+                    }
+                }
+                Err(error) => break error.kind() == io::ErrorKind::WouldBlock,
+            }
+        };
+        self.buffer = buffer;
+        open
+    }
+
+    fn take(&mut self, client: &mut Client, token: u64, bytes: &[u8]) -> bool {
+        if client.working || !client.inbox.is_empty() {
+            client.inbox.extend_from_slice(bytes);
+            return true;
+        }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let Ok(taken) = client.reader.take(rest) else {
+                return false;
+            };
+            rest = &rest[taken..];
+            if client.reader.is_whole() {
+                if !self.answer(client, token) {
+                    return false;
+                }
+                if client.working {
+                    client.inbox.extend_from_slice(rest);
+                    return true;
+                }
+            }
+        }
+        true
+    }
+
+    fn answer(&mut self, client: &mut Client, token: u64) -> bool {
+        let head = client.reader.head();
+        client.closing = head.closes();
+        let asked = Asked::parse(head.target().unwrap_or_default());
+        client.reader.next();
+        let now = self.now();
+        match asked {
+            Asked::Bytes(length) => {
+                let answer = self.answers.of_length(length);
+                return client.send(answer);
+            }
+            Asked::Work { service } => {
+                client.working = true;
+                let service = service.unwrap_or(self.service);
+                self.places.arrive(token, service, now);
+                return true;
+            }
+            Asked::Control { places, service } => {
+                self.service = service.unwrap_or(self.service);
+                if let Some(places) = places {
+                    self.places.resize(places, now);
+                }
+            }
+            Asked::Stats => {}
+            Asked::Unknown => return client.send(answer::NOT_FOUND),
+        }
+        let (done, departed, waiting) = (self.done, self.departed, self.places.waiting());
+        client.send(&answer::stats(done, departed, waiting))
+    }
+
+    fn finish_work(&mut self) {
+        let now = self.now();
+        while let Some(token) = self.places.finish(now) {
+            self.done += 1;
+            let Some(mut client) = self.clients.lift(token) else {
+                self.departed += 1;
+                continue;
+            };
+            client.working = false;
+            let mut open = client.send(self.answers.of_work());
+            let inbox = std::mem::take(&mut client.inbox);
+            open = open && self.take(&mut client, token, &inbox);
+            self.put_back(token, client, open);
+        }
+    }
+
+    fn put_back(&mut self, token: u64, client: Client, open: bool) {
+        let finished = client.closing && !client.working && client.outbox.is_empty();
+        if open && !finished {
+            self.clients.put(token, client);
+        } else {
+            self.clients.release(token);
+        }
+    }
+}
+
+impl Client {
+    fn new(stream: TcpStream) -> Self {
+        Self {
+            stream,
+            reader: Reader::new(Kind::Request),
+            inbox: Vec::new(),
+            outbox: Vec::new(),
+            working: false,
+            closing: false,
+        }
+    }
+
+    /// False when the client is gone.
+    fn send(&mut self, bytes: &[u8]) -> bool {
+        let written = match self.outbox.is_empty() {
+            false => 0,
+            true => match self.stream.write(bytes) {
+                Ok(written) => written,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+                Err(_) => return false,
+            },
+        };
+        self.outbox.extend_from_slice(&bytes[written..]);
+        true
+    }
+
+    fn flush(&mut self) -> bool {
+        while !self.outbox.is_empty() {
+            match self.stream.write(&self.outbox) {
+                Ok(written) => drop(self.outbox.drain(..written)),
+                Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

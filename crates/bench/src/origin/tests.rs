@@ -1,0 +1,90 @@
+use super::*;
+use crate::load::wire::ask;
+
+pub(crate) fn start(places: usize, service_ms: u64) -> SocketAddr {
+    let port = testkit::process::Port::reserve().unwrap();
+    let settings = Settings {
+        listen: port.addr(),
+        places,
+        service: Duration::from_millis(service_ms),
+        core: usize::MAX,
+    };
+    std::thread::spawn(move || serve(settings));
+    while TcpStream::connect(port.addr()).is_err() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    port.addr()
+}
+
+#[test]
+fn bytes_come_at_once_in_the_length_asked_for() {
+    let origin = start(1, 20);
+    for length in [0, 1, 1024, 65_536, 1_000_000] {
+        let (status, body) = ask(origin, &format!("/bytes/{length}")).unwrap();
+        assert_eq!((status, body.len()), (200, length));
+    }
+    assert_eq!(ask(origin, "/bytes/-1").unwrap().0, 404);
+    assert_eq!(ask(origin, "/nothing").unwrap().0, 404);
+}
+
+#[test]
+fn work_takes_its_time_and_its_turn() {
+    let origin = start(2, 30);
+    let began = Instant::now();
+    let clients: Vec<_> = (0..6)
+        .map(|_| std::thread::spawn(move || ask(origin, "/work").unwrap().0))
+        .collect();
+    for client in clients {
+        assert_eq!(client.join().unwrap(), 200);
+    }
+    let took = began.elapsed();
+    assert!(took >= Duration::from_millis(90), "{took:?}");
+    assert!(took < Duration::from_millis(900), "{took:?}");
+}
+
+#[test]
+fn control_changes_places_and_time_while_it_runs() {
+    let origin = start(1, 5_000);
+    let (status, _) = ask(origin, "/control?places=8&service_ms=1").unwrap();
+    assert_eq!(status, 200);
+    let began = Instant::now();
+    assert_eq!(ask(origin, "/work").unwrap().0, 200);
+    assert_eq!(ask(origin, "/work?ms=40").unwrap().0, 200);
+    let took = began.elapsed();
+    assert!(took >= Duration::from_millis(41) && took < Duration::from_secs(4));
+}
+
+#[test]
+fn work_is_done_for_the_departed_too() {
+    let origin = start(1, 50);
+    let mut leaver = TcpStream::connect(origin).unwrap();
+    leaver
+        .write_all(b"GET /work HTTP/1.1\r\nHost: o\r\n\r\n")
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    drop(leaver);
+    std::thread::sleep(Duration::from_millis(200));
+    let (_, body) = ask(origin, "/stats").unwrap();
+    let stats: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((&stats["done"], &stats["departed"]), (&1.into(), &1.into()));
+}
+
+#[test]
+fn requests_sent_together_are_answered_in_their_order() {
+    let origin = start(4, 1);
+    let mut client = TcpStream::connect(origin).unwrap();
+    let ask = |path| format!("GET {path} HTTP/1.1\r\nHost: o\r\n\r\n");
+    let all = ask("/work?ms=30")
+        + &ask("/bytes/3")
+        + &ask("/work?ms=1")
+        + "GET /bytes/5 HTTP/1.0\r\n\r\n";
+    client.write_all(all.as_bytes()).unwrap();
+    let mut answers = String::new();
+    client.read_to_string(&mut answers).unwrap();
+    let lengths: Vec<&str> = answers
+        .split("Content-Length: ")
+        .skip(1)
+        .filter_map(|rest| rest.split('\r').next())
+        .collect();
+    assert_eq!(lengths, ["64", "3", "64", "5"]);
+}
