@@ -1,0 +1,29 @@
+//! What goes on to the next server: which headers end here, who asked, through whom, and what is asked for.
+
+mod client;
+mod hop_by_hop;
+mod origin;
+mod trailers;
+mod upgrade;
+mod via;
+
+pub use client::{Trail, client_address, is_trusted};
+pub use hop_by_hop::strip_hop_by_hop;
+pub use origin::{Fields, Forwarding, Hop};
+pub use trailers::strip_trailers;
+pub use upgrade::{request_upgrade, requested_upgrade};
+pub use via::Node;
+
+use http::{HeaderMap, HeaderName};
+
+/// Removes every header whose name `gone` picks. Nothing is allocated while at most one is met.
+fn remove_where(headers: &mut HeaderMap, gone: impl Fn(&HeaderName) -> bool) {
+    let Some(first) = headers.keys().find(|name| gone(name)).cloned() else {
+        return;
+    };
+    headers.remove(first);
+    let rest: Vec<HeaderName> = headers.keys().filter(|name| gone(name)).cloned().collect();
+    for name in rest {
+        headers.remove(name);
+    }
+}

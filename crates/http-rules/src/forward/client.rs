@@ -1,0 +1,101 @@
+//! Who asks: the rightmost address of the trail that no trusted proxy vouches for.
+
+use crate::text::{list, unquoted_split};
+use http::header::{self, HeaderMap, HeaderValue};
+use ipnet::IpNet;
+use std::net::{IpAddr, SocketAddr};
+
+/// A chain of proxies longer than this is somebody's invention; nobody reads further back.
+const STEPS_MAX: usize = 32;
+
+/// Which header the trusted proxies write. Only that one is read: the other may be the client's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trail {
+    /// `X-Forwarded-For`.
+    #[default]
+    XForwardedFor,
+    /// `Forwarded` (RFC 7239).
+    Forwarded,
+}
+
+/// The client's address, given that the connection comes from `hop`.
+///
+/// A hop that is not trusted is the client, whatever it says. Otherwise the trail is walked from its right end while
+/// the addresses are trusted; the first that is not is the client. An entry that is no address ends the walk at the
+/// last hop that was known.
+pub fn client_address(headers: &HeaderMap, hop: IpAddr, trusted: &[IpNet], trail: Trail) -> IpAddr {
+    let hop = hop.to_canonical();
+    if !is_trusted(hop, trusted) {
+        return hop;
+    }
+    match trail {
+        Trail::XForwardedFor => {
+            let lines = headers.get_all("x-forwarded-for").iter().rev();
+            let entries = lines.flat_map(|line| list(line).rev());
+            walk(hop, entries.map(address), trusted)
+        }
+        Trail::Forwarded => {
+            let lines = headers.get_all(header::FORWARDED).iter().rev();
+            walk(hop, lines.flat_map(forwarded), trusted)
+        }
+    }
+}
+
+fn walk(hop: IpAddr, trail: impl Iterator<Item = Option<IpAddr>>, trusted: &[IpNet]) -> IpAddr {
+    let mut client = hop;
+    for entry in trail.take(STEPS_MAX) {
+        let Some(address) = entry else {
+            break;
+        };
+        client = address;
+        if !is_trusted(client, trusted) {
+            break;
+        }
+    }
+    client
+}
+
+/// Whether `address` is in one of the networks; an IPv4 address written as IPv6 counts as IPv4.
+pub fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
+    let address = address.to_canonical();
+    trusted.iter().any(|net| net.contains(&address))
+}
+
+/// An address with or without brackets, quotes and a port.
+fn address(entry: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(entry).ok()?;
+    let text = unquoted(text);
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    let alone = bare.unwrap_or(text).parse::<IpAddr>().ok();
+    let address = alone.or_else(|| text.parse::<SocketAddr>().ok().map(|socket| socket.ip()));
+    address.map(|address| address.to_canonical())
+}
+
+/// The `for` of each element from the last to the first. A comma or semicolon in quotes separates nothing: a host that a
+/// client made up must not become an element.
+fn forwarded(line: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
+    let elements = unquoted_split(line.as_bytes(), b',');
+    let elements = elements.unwrap_or_else(|| vec![b"" as &[u8]]);
+    elements.into_iter().rev().map(forwarded_for)
+}
+
+fn forwarded_for(element: &[u8]) -> Option<IpAddr> {
+    let pairs = unquoted_split(element, b';')?;
+    let value = pairs.into_iter().find_map(|pair| {
+        let (name, value) = pair.split_at_checked(4)?;
+        name.eq_ignore_ascii_case(b"for=").then_some(value)
+    })?;
+    address(value)
+}
+
+fn unquoted(text: &str) -> &str {
+    let inner = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'));
+    inner.unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+use super::*;
+
+fn nets(texts: &[&str]) -> Vec<IpNet> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+fn seen(hop: &str, trail: Trail, lines: &[&str]) -> String {
+    let mut headers = HeaderMap::new();
+    let name = match trail {
+        Trail::XForwardedFor => "x-forwarded-for",
+        Trail::Forwarded => "forwarded",
+    };
+    for line in lines {
+        headers.append(name, HeaderValue::from_str(line).unwrap());
+    }
+    let trusted = nets(&["10.0.0.0/8", "fd00::/8"]);
+    client_address(&headers, hop.parse().unwrap(), &trusted, trail).to_string()
+}
+
+fn xff(hop: &str, lines: &[&str]) -> String {
+    seen(hop, Trail::XForwardedFor, lines)
+}
+
+// req: GW-14
+// attack: H-09
+#[test]
+fn an_untrusted_hop_is_the_client_whatever_it_says() {
+    assert_eq!(xff("192.0.2.1", &["10.0.0.1"]), "192.0.2.1");
+    assert_eq!(xff("192.0.2.1", &["203.0.113.7, 10.0.0.1"]), "192.0.2.1");
+}
+
+// req: GW-14
+// attack: H-09
+#[test]
+fn the_rightmost_untrusted_address_is_the_client() {
+    assert_eq!(xff("10.0.0.1", &["203.0.113.7"]), "203.0.113.7");
+    assert_eq!(
+        xff("10.0.0.1", &["1.2.3.4, 203.0.113.7, 10.9.9.9"]),
+        "203.0.113.7"
+    );
+    assert_eq!(
+        xff("10.0.0.1", &["1.2.3.4", "203.0.113.7, 10.9.9.9"]),
+        "203.0.113.7"
+    );
+    assert_eq!(xff("10.0.0.1", &["203.0.113.7", "10.9.9.9"]), "203.0.113.7");
+}
+
+#[test]
+fn without_a_trail_or_with_trusted_ones_only_the_farthest_known_is_the_client() {
+    assert_eq!(xff("10.0.0.1", &[]), "10.0.0.1");
+    assert_eq!(xff("10.0.0.1", &["10.0.0.3, 10.0.0.2"]), "10.0.0.3");
+    assert_eq!(xff("10.0.0.1", &[" , "]), "10.0.0.1");
+}
+
+// attack: H-09
+#[test]
+fn an_entry_that_is_no_address_ends_the_walk() {
+    assert_eq!(
+        xff("10.0.0.1", &["203.0.113.7, unknown, 10.0.0.2"]),
+        "10.0.0.2"
+    );
+    assert_eq!(xff("10.0.0.1", &["203.0.113.7, 999.1.1.1"]), "10.0.0.1");
+    assert_eq!(xff("10.0.0.1", &["0x7f000001"]), "10.0.0.1");
+}
+
+#[test]
+fn ports_brackets_and_mapped_addresses_are_read() {
+    assert_eq!(xff("::ffff:10.0.0.1", &["203.0.113.7:4711"]), "203.0.113.7");
+    assert_eq!(xff("10.0.0.1", &["[2001:db8::1]:80"]), "2001:db8::1");
+    assert_eq!(xff("10.0.0.1", &["2001:db8::1"]), "2001:db8::1");
+    assert_eq!(xff("10.0.0.1", &["\"[2001:db8::1]\""]), "2001:db8::1");
+    assert_eq!(
+        xff("10.0.0.1", &["203.0.113.7, ::ffff:10.0.0.2"]),
+        "203.0.113.7"
+    );
+}
+
+// req: GW-14
+#[test]
+fn only_the_header_that_was_chosen_is_read() {
+    let line = ["for=203.0.113.7;proto=https, For=\"[fd00::1]:47\";by=x"];
+    assert_eq!(seen("10.0.0.1", Trail::Forwarded, &line), "203.0.113.7");
+    assert_eq!(
+        seen("10.0.0.1", Trail::Forwarded, &["proto=https"]),
+        "10.0.0.1"
+    );
+    assert_eq!(
+        seen("10.0.0.1", Trail::Forwarded, &["for=_hidden"]),
+        "10.0.0.1"
+    );
+    let mut headers = HeaderMap::new();
+    headers.insert("x-forwarded-for", HeaderValue::from_static("1.2.3.4"));
+    let hop = "10.0.0.1".parse().unwrap();
+    let client = client_address(&headers, hop, &nets(&["10.0.0.0/8"]), Trail::Forwarded);
+    assert_eq!(client, hop);
+}
+
+#[test]
+fn a_trail_without_end_is_not_walked_to_its_end() {
+    let long = vec!["10.0.0.9"; 100].join(", ");
+    assert_eq!(
+        xff("10.0.0.1", &[&format!("203.0.113.7, {long}")]),
+        "10.0.0.9"
+    );
+}
+
+// attack: H-09
+#[test]
+fn what_stands_in_quotes_is_no_element() {
+    let line = ["for=203.0.113.7;host=\"x, for=6.6.6.6;y=\""];
+    assert_eq!(seen("10.0.0.1", Trail::Forwarded, &line), "203.0.113.7");
+    let escaped = ["for=203.0.113.7;host=\"x\\\", for=6.6.6.6;y=\""];
+    assert_eq!(seen("10.0.0.1", Trail::Forwarded, &escaped), "203.0.113.7");
+    let semicolon = ["host=\"a;for=6.6.6.6\";for=203.0.113.7"];
+    assert_eq!(
+        seen("10.0.0.1", Trail::Forwarded, &semicolon),
+        "203.0.113.7"
+    );
+    let open = ["for=203.0.113.7;host=\"x, for=6.6.6.6"];
+    assert_eq!(seen("10.0.0.1", Trail::Forwarded, &open), "10.0.0.1");
+}

@@ -1,0 +1,54 @@
+//! Which fields may come after a body: none that frames, routes, authenticates or decides (RFC 9110 6.5.1).
+
+use super::hop_by_hop::is_hop_by_hop;
+use super::remove_where;
+use http::{HeaderMap, HeaderName};
+
+/// Drops trailer fields that would change how a message already acted upon is understood.
+pub fn strip_trailers(trailers: &mut HeaderMap) {
+    remove_where(trailers, is_forbidden);
+}
+
+fn is_forbidden(name: &HeaderName) -> bool {
+    const NAMES: &[&str] = &[
+        "accept",
+        "age",
+        "authorization",
+        "cache-control",
+        "cdn-loop",
+        "cookie",
+        "date",
+        "etag",
+        "expect",
+        "expires",
+        "forwarded",
+        "host",
+        "idempotency-key",
+        "last-modified",
+        "location",
+        "max-forwards",
+        "origin",
+        "pragma",
+        "range",
+        "retry-after",
+        "set-cookie",
+        "strict-transport-security",
+        "trailer",
+        "vary",
+        "via",
+        "warning",
+        "www-authenticate",
+        "x-real-ip",
+        "x-request-id",
+        "x-tenant",
+    ];
+    const PREFIXES: &[&str] = &["access-control-", "content-", "if-", "sec-", "x-forwarded-"];
+    let text = name.as_str();
+    is_hop_by_hop(name)
+        || text.contains('_')
+        || NAMES.contains(&text)
+        || PREFIXES.iter().any(|prefix| text.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+use super::*;
+use http::HeaderValue;
+
+fn left(names: &[&'static str]) -> Vec<String> {
+    let mut trailers = HeaderMap::new();
+    for name in names {
+        trailers.append(*name, HeaderValue::from_static("1"));
+    }
+    strip_trailers(&mut trailers);
+    trailers.keys().map(ToString::to_string).collect()
+}
+
+// attack: A-33
+#[test]
+fn a_trailer_cannot_frame_route_or_authenticate() {
+    let forbidden = [
+        "content-length",
+        "transfer-encoding",
+        "host",
+        "connection",
+        "authorization",
+        "cookie",
+        "set-cookie",
+        "x-forwarded-for",
+        "content_length",
+        "te",
+        "trailer",
+        "if-match",
+        "content-encoding",
+        "keep-alive",
+    ];
+    assert_eq!(left(&forbidden), [""; 0]);
+}
+
+// req: GW-01
+#[test]
+fn the_trailers_of_grpc_and_of_digests_pass() {
+    let kept = [
+        "grpc-status",
+        "grpc-message",
+        "grpc-status-details-bin",
+        "repr-digest",
+        "server-timing",
+    ];
+    assert_eq!(left(&kept), kept);
+}
