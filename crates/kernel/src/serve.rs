@@ -1,12 +1,10 @@
 //! The accept loop every HTTP door uses: bounded connections, real timeouts, a drain that answers what came in.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use bounded_ring::{Permit, Slots};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::header::{CONNECTION, HeaderValue};
@@ -21,13 +19,14 @@ use tokio::sync::Notify;
 use tracing::Instrument as _;
 
 pub use door::Door;
+pub use hall::{Hall, Host, Stay};
 pub use problem::{Rejections, problem};
 pub use timed::{IO_TIMEOUTS, Patience};
 
 use crate::clock;
 use crate::drain::Stage;
 use crate::limits;
-use crate::metrics::{Counter, Gauge, Kind, MetricSpec};
+use crate::metrics::{Kind, MetricSpec};
 use crate::reject::Reject;
 use crate::shutdown::Shutdown;
 use crate::tasks::{Spawner, TaskKind};
@@ -35,6 +34,7 @@ use crate::tree::{Context, Failure};
 use timed::{Posture, Timed, TimeoutCounters};
 
 mod door;
+mod hall;
 pub mod problem;
 mod timed;
 
@@ -91,40 +91,16 @@ pub async fn serve<H: Handler>(
     limits: DoorLimits,
     handler: Arc<H>,
 ) -> Result<(), Failure> {
-    let listener = door.listener()?;
-    let hall = Hall::new(&context, &door, limits, handler);
-    context.ready.ready();
-    let told = context.told_to_end();
-    tokio::pin!(told);
-    loop {
-        tokio::select! {
-            biased;
-            () = &mut told => break,
-            accepted = listener.accept() => hall.welcome(accepted).await,
-        }
-    }
-    // What the kernel has already accepted for us would be reset by closing: take it in first.
-    let listener = listener.into_std()?;
-    for _ in 0..=limits::BACKLOG {
-        let Some(accepted) = door::in_backlog(&listener) else {
-            break;
-        };
-        hall.welcome(accepted).await;
-    }
-    door.close();
-    drop(listener);
-    hall.slots.idle().await;
+    let hall = Hall::new(&context, &door, limits.connections);
+    let lobby = Lobby::new(&context, &door, limits.patience, handler);
+    hall.receive(&context, &door, &lobby).await?;
+    hall.empty().await;
     Ok(())
 }
 
-/// What all connections of a door share.
-struct Hall<H> {
-    slots: Slots,
-    open: Gauge,
+/// What receives the connections of a door.
+struct Lobby<H> {
     connections: Spawner,
-    accepted: Counter,
-    errors: Counter,
-    name: &'static str,
     guest: Arc<Guest<H>>,
 }
 
@@ -140,12 +116,12 @@ struct Guest<H> {
     crowded: Notify,
 }
 
-impl<H: Handler> Hall<H> {
-    fn new(context: &Context, door: &Door, limits: DoorLimits, handler: Arc<H>) -> Self {
+impl<H: Handler> Lobby<H> {
+    fn new(context: &Context, door: &Door, patience: Patience, handler: Arc<H>) -> Self {
         let registry = &context.kernel.registry;
         let guest = Guest {
             handler,
-            patience: limits.patience,
+            patience,
             timeouts: TimeoutCounters::new(registry),
             rejections: Rejections::new(registry),
             shutdown: context.kernel.shutdown.clone(),
@@ -154,80 +130,23 @@ impl<H: Handler> Hall<H> {
             crowded: Notify::new(),
         };
         Self {
-            slots: Slots::new(limits.connections),
-            open: registry.gauge(&OPEN, &[door.name()]),
             connections: context.tasks.kind(&CONNECTION_TASK),
-            accepted: registry.counter(&ACCEPTED, &[door.name()]),
-            errors: registry.counter(&ACCEPT_ERRORS, &[door.name()]),
-            name: door.name(),
             guest: Arc::new(guest),
         }
     }
+}
 
-    async fn welcome(&self, accepted: io::Result<(TcpStream, SocketAddr)>) {
-        match accepted {
-            Ok((stream, peer)) => {
-                self.accepted.inc();
-                // Answers are written whole; waiting for more to say only delays them.
-                let _not_supported = stream.set_nodelay(true).is_err();
-                let (guest, stay) = (
-                    self.guest.clone(),
-                    Stay::new(&self.open, self.place().await),
-                );
-                self.connections.spawn(async move {
-                    let _stay = stay;
-                    guest.entertain(stream, peer).await;
-                });
-            }
-            Err(error) => {
-                self.errors.inc();
-                tracing::warn!(door = self.name, %error, "cannot accept a connection");
-                if !of_one_connection(&error) {
-                    tokio::time::sleep(limits::ACCEPT_PAUSE).await;
-                }
-            }
-        }
+impl<H: Handler> Host for Lobby<H> {
+    fn welcome(&self, stream: TcpStream, peer: SocketAddr, stay: Stay) {
+        let guest = self.guest.clone();
+        self.connections.spawn(async move {
+            let _stay = stay;
+            guest.entertain(stream, peer).await;
+        });
     }
-}
 
-impl<H> Hall<H> {
-    /// A place for one connection. When all are taken, those that only hold one are asked to leave; the rest of the
-    /// newcomers wait in the backlog.
-    async fn place(&self) -> Option<Permit> {
-        if let Some(permit) = self.slots.try_acquire() {
-            return Some(permit);
-        }
-        let freed = self.slots.acquire();
-        tokio::pin!(freed);
-        loop {
-            self.guest.crowded.notify_waiters();
-            tokio::select! {
-                permit = &mut freed => return permit,
-                () = tokio::time::sleep(limits::CROWDED_GLANCE) => {}
-            }
-        }
-    }
-}
-
-/// A connection's place; given back when it ends, however it ends.
-struct Stay {
-    open: Gauge,
-    _permit: Option<Permit>,
-}
-
-impl Stay {
-    fn new(open: &Gauge, permit: Option<Permit>) -> Self {
-        open.inc();
-        Self {
-            open: open.clone(),
-            _permit: permit,
-        }
-    }
-}
-
-impl Drop for Stay {
-    fn drop(&mut self) {
-        self.open.dec();
+    fn crowded(&self) {
+        self.guest.crowded.notify_waiters();
     }
 }
 
@@ -238,16 +157,6 @@ enum Leave {
     AfterAnswer,
     /// It has had its time to ask.
     Now,
-}
-
-/// Whether an error is about the one connection that was to be accepted. Any other comes again at once, unless
-/// something is freed or mended first.
-fn of_one_connection(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-    matches!(
-        error.kind(),
-        ConnectionAborted | ConnectionRefused | ConnectionReset
-    )
 }
 
 impl<H: Handler> Guest<H> {
