@@ -4,6 +4,7 @@ pub mod authority;
 mod calendar;
 pub mod date;
 pub mod deadline;
+pub mod decode;
 pub mod forward;
 pub mod framing;
 pub mod path;
