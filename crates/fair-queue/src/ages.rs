@@ -18,6 +18,7 @@ impl Ages {
         (bucket + 1 < AGE_BUCKETS).then(|| Duration::from_millis(1 << bucket))
     }
 
+    #[inline(always)]
     pub(crate) fn note(&mut self, age_nanos: u64) {
         let millis = age_nanos / 1_000_000;
         let doublings = (u64::BITS - millis.leading_zeros()) as usize;

@@ -10,6 +10,8 @@ pub(crate) enum Bug {
     FreeInsteadOfHandOver,
     /// A waiter looks for a free slot and says that it waits in two steps.
     QueueInTwoSteps,
+    /// A waiter hears its answer before the line has let go of it.
+    AnswerBeforeWaker,
     /// A cancelled waiter keeps the slot it had been handed.
     KeepSlotOnCancel,
     /// After the last waiter the mark that somebody waits stays.

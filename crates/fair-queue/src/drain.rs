@@ -20,6 +20,7 @@ pub(crate) struct Drain {
 
 impl Drain {
     /// A waiting item was dispatched.
+    #[inline(always)]
     pub(crate) fn dispatched(&mut self, now: Moment) {
         let last = self.last.replace(now);
         // Nothing is learnt from the first of a row, nor from a clock that went back.
@@ -35,6 +36,7 @@ impl Drain {
     }
 
     /// Nobody waits any more.
+    #[inline(always)]
     pub(crate) fn idle(&mut self) {
         self.last = None;
     }

@@ -56,6 +56,7 @@ impl Flows {
     }
 
     /// The flow of this key, in play from now on.
+    #[inline(always)]
     pub(crate) fn enter(&mut self, key: Key, weight: u32, class_served: i64) -> u32 {
         let hash = self.index.hash(key);
         let is_it = |id: u32| self.places[id as usize].key == key;
@@ -94,15 +95,18 @@ impl Flows {
         self.free.push(id);
     }
 
+    #[inline(always)]
     pub(crate) fn get(&self, id: u32) -> &Flow {
         &self.places[id as usize]
     }
 
+    #[inline(always)]
     pub(crate) fn get_mut(&mut self, id: u32) -> &mut Flow {
         &mut self.places[id as usize]
     }
 
     /// Whether there is room for one more flow without work.
+    #[inline(always)]
     pub(crate) fn may_rest(&self) -> bool {
         self.len - self.busy <= self.max_resting
     }

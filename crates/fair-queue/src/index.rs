@@ -1,6 +1,6 @@
 //! The way from a key to its flow: open addressing over the flows' places, without gaps.
 //!
-//! At most a quarter full, so a search is a step or two. A removal moves later entries up instead of
+//! At most half full, so a search is a step or two. A removal moves later entries up instead of
 //! leaving a mark, so nothing has to be swept and nothing is ever allocated again.
 
 use std::hash::{BuildHasher, RandomState};
@@ -24,7 +24,7 @@ struct Cell {
 
 impl Index {
     pub(crate) fn with_room(entries: usize) -> Self {
-        let cells = (4 * entries).next_power_of_two();
+        let cells = (2 * entries).next_power_of_two();
         let free = Cell { hash: 0, id: FREE };
         Self {
             cells: vec![free; cells].into_boxed_slice(),
@@ -32,6 +32,7 @@ impl Index {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn hash(&self, key: Key) -> u32 {
         let start = self.seed ^ u64::from(key.class).wrapping_mul(0xd6e8_feb8_6659_fd93);
         let wide = u128::from(start ^ key.tenant) * 0x9e37_79b9_7f4a_7c15;
@@ -40,6 +41,7 @@ impl Index {
     }
 
     /// The place of the first entry with this hash that `is_it`.
+    #[inline(always)]
     pub(crate) fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.home(hash);
         loop {
@@ -89,10 +91,12 @@ impl Index {
         self.cells[gap].id = FREE;
     }
 
+    #[inline(always)]
     fn home(&self, hash: u32) -> usize {
         hash as usize & (self.cells.len() - 1)
     }
 
+    #[inline(always)]
     fn after(&self, at: usize) -> usize {
         (at + 1) & (self.cells.len() - 1)
     }

@@ -62,6 +62,7 @@ impl<T> Items<T> {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn push_back(&mut self, row: &mut Row, waiting: Waiting<T>) -> Handle {
         let index = self.place(waiting);
         let tail = std::mem::replace(&mut row.tail, index);
@@ -76,10 +77,12 @@ impl<T> Items<T> {
         Handle { index, generation }
     }
 
+    #[inline(always)]
     pub(crate) fn first(&self, row: &Row) -> Option<&Waiting<T>> {
         self.places.get(row.head as usize)?.waiting.as_ref()
     }
 
+    #[inline(always)]
     pub(crate) fn pop_front(&mut self, row: &mut Row) -> Option<Waiting<T>> {
         (row.head != NONE).then(|| self.take(row, row.head))?
     }
@@ -106,6 +109,7 @@ impl<T> Items<T> {
         Some(place.waiting.as_ref().map(|waiting| (handle, waiting)))
     }
 
+    #[inline(always)]
     fn place(&mut self, waiting: Waiting<T>) -> u32 {
         if self.free == NONE {
             self.places.push(Place {
@@ -123,6 +127,7 @@ impl<T> Items<T> {
         index
     }
 
+    #[inline(always)]
     fn take(&mut self, row: &mut Row, index: u32) -> Option<Waiting<T>> {
         let free = std::mem::replace(&mut self.free, index);
         let place = &mut self.places[index as usize];

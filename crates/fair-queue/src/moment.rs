@@ -10,6 +10,7 @@ impl Moment {
     pub(crate) const START: Self = Self(0);
     pub(crate) const NEVER: Self = Self(u64::MAX);
 
+    #[inline(always)]
     pub(crate) fn of(time: Duration) -> Self {
         let nanos = time.as_secs().saturating_mul(1_000_000_000);
         let nanos = nanos.saturating_add(time.subsec_nanos().into());
@@ -22,6 +23,7 @@ impl Moment {
     }
 
     /// `None` if the clock has gone back.
+    #[inline(always)]
     pub(crate) fn nanos_until(self, now: Self) -> Option<u64> {
         now.0.checked_sub(self.0)
     }

@@ -137,17 +137,30 @@ impl<T> Queue<T> {
         now: Duration,
         mut tell: impl FnMut(T, Refused),
     ) -> Result<Handle, (Refused, T)> {
-        let checked = work
-            .check(self.classes.len(), self.settings.max_cost, || now)
-            .and_then(|()| self.make_room(&work, now, &mut tell));
-        match checked {
-            Ok(()) => Ok(self.append(&work, item, now)),
+        match work.check(self.classes.len(), self.settings.max_cost, || now) {
+            Ok(()) => self.push_checked(&work, item, now, &mut tell),
+            Err(why) => Err((why, item)),
+        }
+    }
+
+    /// Like [`push`](Self::push), with work that was [checked](Work::check).
+    #[inline(always)]
+    pub(crate) fn push_checked(
+        &mut self,
+        work: &Work,
+        item: T,
+        now: Duration,
+        tell: &mut impl FnMut(T, Refused),
+    ) -> Result<Handle, (Refused, T)> {
+        match self.make_room(work, now, tell) {
+            Ok(()) => Ok(self.append(work, item, now)),
             Err(why) => Err((why, item)),
         }
     }
 
     /// Takes the next item in fair order. Items found expired on the way are passed to `tell` and
     /// cost nothing.
+    #[inline]
     pub fn pop(
         &mut self,
         now: Duration,
@@ -284,15 +297,27 @@ impl<T> Queue<T> {
         }
     }
 
+    #[inline(always)]
     fn make_room(
         &mut self,
         work: &Work,
         now: Duration,
         tell: &mut impl FnMut(T, Refused),
     ) -> Result<(), Refused> {
-        if self.lacks_room(work).is_none() {
-            return Ok(());
+        match self.lacks_room(work) {
+            None => Ok(()),
+            Some(_) => self.press(work, now, tell),
         }
+    }
+
+    /// Room where there is none: of those who have expired, then by the settings.
+    #[cold]
+    fn press(
+        &mut self,
+        work: &Work,
+        now: Duration,
+        tell: &mut impl FnMut(T, Refused),
+    ) -> Result<(), Refused> {
         self.expire(now, &mut *tell);
         let Some(why) = self.lacks_room(work) else {
             return Ok(());
@@ -303,6 +328,7 @@ impl<T> Queue<T> {
         }
     }
 
+    #[inline(always)]
     fn lacks_room(&self, work: &Work) -> Option<Refused> {
         if self.waiting >= self.settings.max_items {
             return Some(Refused::Full);
@@ -328,6 +354,7 @@ impl<T> Queue<T> {
         Some(())
     }
 
+    #[inline(always)]
     fn append(&mut self, work: &Work, item: T, now: Duration) -> Handle {
         let index = work.class.index();
         let class = &mut self.classes[index];

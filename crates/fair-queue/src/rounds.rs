@@ -53,6 +53,7 @@ impl Member {
     }
 
     /// What a turn brings.
+    #[inline(always)]
     fn credit(&self, quantum: u64) -> i64 {
         (quantum * u64::from(self.weight)) as i64
     }
@@ -104,6 +105,7 @@ impl Rounds {
     }
 
     /// The member has work now.
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, field: &mut impl Field, id: u32) {
         if field.member(id).place != Place::Away {
             return;
@@ -119,6 +121,7 @@ impl Rounds {
 
     /// Whose work is next, and its cost: a member that can pay for it. Opens and ends turns until
     /// there is one.
+    #[inline(always)]
     pub(crate) fn turn(&mut self, field: &mut impl Field) -> Option<(u32, u64)> {
         loop {
             let begins = self.open == NONE;
@@ -150,6 +153,7 @@ impl Rounds {
 
     /// The member whose turn is open has no work left: it keeps no credit, and rests until its next
     /// turn would come.
+    #[inline(always)]
     pub(crate) fn emptied(&mut self, field: &mut impl Field, id: u32) {
         self.open = NONE;
         let may_rest = field.may_rest();
@@ -200,6 +204,7 @@ impl Rounds {
     }
 
     /// A member without work at its turn is forgotten, unless it still owes.
+    #[inline(always)]
     fn pass_by(&mut self, field: &mut impl Field, id: u32) {
         let member = field.member(id);
         member.deficit = member.deficit.min(0);
@@ -210,6 +215,7 @@ impl Rounds {
         }
     }
 
+    #[inline(always)]
     fn first(&mut self, field: &mut impl Field) -> Option<u32> {
         if let Some(id) = self.newcomers.pop_front(field) {
             return Some(id);
@@ -228,6 +234,7 @@ impl Rounds {
         self.admissions = half.max(MIN_ADMISSIONS);
     }
 
+    #[inline(always)]
     fn enlist(&mut self, field: &mut impl Field, id: u32, served: bool) {
         let next = self.side ^ 1;
         let member = field.member(id);

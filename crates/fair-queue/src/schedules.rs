@@ -2,7 +2,7 @@
 //!
 //! A failing schedule is printed; `shuttle::replay` runs it again.
 
-use std::pin::Pin;
+use std::future::Future;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -39,9 +39,9 @@ fn work(tenant: u64) -> Work {
 
 /// Polls a few times at most, then gives up.
 async fn impatient(queue: &FairQueue, tenant: u64, polls: u32) -> Option<Result<Slot, Refused>> {
-    let mut seeker = queue.acquire(work(tenant));
+    let mut seeker = Box::pin(queue.acquire(work(tenant)));
     for _ in 0..polls {
-        let polled = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut seeker).poll(cx))).await;
+        let polled = std::future::poll_fn(|cx| Poll::Ready(seeker.as_mut().poll(cx))).await;
         if let Poll::Ready(answer) = polled {
             return Some(answer);
         }

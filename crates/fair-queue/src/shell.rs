@@ -3,9 +3,11 @@
 mod acquire;
 mod line;
 mod slot;
+mod waiter;
 mod word;
 
 use std::fmt;
+use std::pin::Pin;
 use std::task::Waker;
 use std::time::Duration;
 
@@ -18,7 +20,8 @@ use crate::settings::{Class, Settings, SettingsError, check_limit};
 use crate::snapshot::Snapshot;
 use crate::sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 use crate::work::{Refused, Work};
-use line::{Answer, Calls, Left, Line, Ticket};
+use line::{Calls, Line};
+use waiter::{Answer, Caller, Waiter};
 use word::{Entry, Word};
 
 /// A fair queue in front of counted slots. Clones share it.
@@ -53,9 +56,11 @@ struct Shared {
 #[repr(align(64))]
 struct Count(AtomicUsize);
 
+/// No more than a word: larger results go through memory, which costs more than all the rest.
 enum Entered {
-    Taken(Slot),
-    Waiting(Ticket),
+    /// A slot is taken and counted.
+    Taken,
+    Waiting,
     Refused(Refused),
 }
 
@@ -72,7 +77,9 @@ impl FairQueue {
             inflight: (0..settings.classes.len()).map(count).collect(),
             max_cost: settings.max_cost,
             clock: Box::new(clock),
-            line: Mutex::new(Line::new(Queue::new(settings.clone())?, settings.max_items)),
+            line: Mutex::new(Line {
+                queue: Queue::new(settings)?,
+            }),
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -92,6 +99,7 @@ impl FairQueue {
     pub fn try_acquire(&self, work: Work) -> Result<Slot, Refused> {
         self.check(&work)?;
         if self.shared.word.take() {
+            self.begins(work.class);
             return Ok(Slot::new(self.clone(), Account::of(&work)));
         }
         match self.is_closed() {
@@ -200,57 +208,100 @@ impl FairQueue {
 
     /// A slot, a refusal or a place in line.
     #[inline]
-    fn enter(&self, work: &Work, waker: &Waker) -> Entered {
+    fn enter(&self, work: &Work, waiter: Pin<&mut Option<Waiter>>, waker: &Waker) -> Entered {
         if let Err(why) = self.check(work) {
             return Entered::Refused(why);
         }
         if self.shared.word.take() {
-            return Entered::Taken(Slot::new(self.clone(), Account::of(work)));
+            self.begins(work.class);
+            return Entered::Taken;
         }
-        self.queue_up(work, waker)
+        self.queue_up(work, waiter, waker)
     }
 
     #[cold]
-    fn queue_up(&self, work: &Work, waker: &Waker) -> Entered {
+    fn queue_up(
+        &self,
+        work: &Work,
+        mut waiter: Pin<&mut Option<Waiter>>,
+        waker: &Waker,
+    ) -> Entered {
+        // SAFETY: the waiter is made in its place.
+        let place = unsafe { waiter.as_mut().get_unchecked_mut() };
+        let place = place.insert(Waiter::new());
         // Read and cloned before the lock: both are somebody else's code.
-        let (now, waker) = (self.now(), waker.clone());
+        place.will_wake(waker);
+        let now = self.now();
+        // SAFETY: it is pinned, and its owner leaves the line before it takes it away.
+        let caller = unsafe { Caller::of(place) };
         let mut calls = Calls::default();
         let mut line = self.line();
-        let joined = match self.shared.word.take_or_queue() {
-            Entry::Closed => Err(Refused::Closed),
+        let entered = match self.shared.word.take_or_queue() {
+            Entry::Closed => Entered::Refused(Refused::Closed),
             Entry::Taken => {
-                drop(line);
-                return Entered::Taken(Slot::new(self.clone(), Account::of(work)));
+                self.begins(work.class);
+                Entered::Taken
             }
-            Entry::Queued => line.join(work, waker, now, &mut calls),
+            Entry::Queued => match line.join(work, caller, now, &mut calls) {
+                Ok(()) => Entered::Waiting,
+                Err(why) => Entered::Refused(why),
+            },
         };
         self.unmark_if_empty(&line);
         drop(line);
         calls.ring();
-        match joined {
-            Ok(ticket) => Entered::Waiting(ticket),
-            Err(why) => Entered::Refused(why),
+        if !matches!(entered, Entered::Waiting) {
+            waiter.set(None);
         }
+        entered
     }
 
-    /// The answer, or the ticket back, which then holds this waker.
-    fn collect(&self, ticket: Ticket, waker: &Waker) -> Result<Answer, Ticket> {
-        let ticket = match self.line().collect(ticket, waker) {
-            Ok(answer) => return Ok(answer),
-            Err((ticket, true)) => return Err(ticket),
-            Err((ticket, false)) => ticket,
-        };
+    /// Has a waiter woken by this waker from now on. What it was told meanwhile, if anything.
+    ///
+    /// # Safety
+    /// The waiter was put in this queue's line and has not left it.
+    #[cold]
+    unsafe fn stay(&self, waiter: &Waiter, waker: &Waker) -> Option<Answer> {
+        // SAFETY: it is in line, or nothing is done with it.
+        let caller = unsafe { Caller::of(waiter) };
+        let line = self.line();
+        // SAFETY: the lock is held, and answers are given under it.
+        if waiter.answer().is_some() || unsafe { caller.would_wake(waker) } {
+            return waiter.answer();
+        }
+        drop(line);
         let mut newer = waker.clone();
-        let collected = self.line().replace_waker(ticket, &mut newer);
+        let line = self.line();
+        let answer = waiter.answer();
+        if answer.is_none() {
+            // SAFETY: as above.
+            unsafe { caller.replace_waker(&mut newer) };
+        }
+        drop(line);
         drop(newer);
-        collected
+        answer
     }
 
-    fn leave(&self, ticket: Ticket) -> Left {
+    /// Takes a waiter out of the line, and says what it had been told by then.
+    ///
+    /// # Safety
+    /// The waiter was put in this queue's line and has not left it.
+    unsafe fn leave(&self, waiter: &Waiter) -> Option<Answer> {
+        if let Some(answer) = waiter.answer() {
+            return Some(answer);
+        }
+        // SAFETY: it is in line, or nothing is done with it.
+        let caller = unsafe { Caller::of(waiter) };
         let mut line = self.line();
-        let left = line.leave(ticket);
+        if let Some(answer) = waiter.answer() {
+            return Some(answer);
+        }
+        // SAFETY: answers are given under the lock, so it has none and is in line.
+        let waker = unsafe { line.leave(caller) };
         self.unmark_if_empty(&line);
-        left
+        drop(line);
+        drop(waker);
+        None
     }
 
     #[inline]
@@ -270,23 +321,33 @@ impl FairQueue {
     /// Gives a slot back or hands it over. Without anybody waiting nobody's share is at stake, and a
     /// settlement would change nothing.
     #[inline]
-    fn release(&self, account: &Account, real_cost: Option<u64>) {
-        if !self.shared.word.give_back() {
+    fn release(&self, account: &Account, real_cost: u64) {
+        if self.shared.word.give_back() {
+            self.ends(account.class);
+        } else {
             self.hand_over(account, real_cost);
         }
     }
 
     #[cold]
-    fn hand_over(&self, account: &Account, real_cost: Option<u64>) {
+    fn hand_over(&self, account: &Account, real_cost: u64) {
         let now = self.now();
         let mut calls = Calls::default();
         let mut line = self.line();
-        if let Some(real_cost) = real_cost {
+        if real_cost != account.cost {
             line.queue.settle(*account, real_cost);
         }
-        // From hand to hand: the count stays as it is.
-        if self.shared.word.in_debt() || !line.grant_next(now, &mut calls) {
-            self.shared.word.remove_one();
+        let next = match self.shared.word.in_debt() {
+            true => None,
+            false => line.grant_next(now, &mut calls),
+        };
+        // From hand to hand, the counts stay as they are.
+        if next != Some(account.class) {
+            self.ends(account.class);
+            match next {
+                Some(class) => self.begins(class),
+                None => self.shared.word.remove_one(),
+            }
         }
         self.unmark_if_empty(&line);
         drop(line);
@@ -297,8 +358,9 @@ impl FairQueue {
     /// mark that somebody waits is taken away last.
     fn fill(&self, line: &mut MutexGuard<'_, Line>, now: Duration, calls: &mut Calls) {
         while !line.queue.is_empty() && self.shared.word.has_room() {
-            if line.grant_next(now, calls) {
+            if let Some(class) = line.grant_next(now, calls) {
                 self.shared.word.add_one();
+                self.begins(class);
             }
         }
         self.unmark_if_empty(line);

@@ -102,3 +102,17 @@ pub enum Refused {
     #[error("the cost is out of range")]
     Cost,
 }
+
+impl Refused {
+    /// All of them, in the order of their numbers.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Full,
+        Self::TenantFull,
+        Self::Dropped,
+        Self::Expired,
+        Self::Closed,
+        Self::UnknownClass,
+        Self::Weight,
+        Self::Cost,
+    ];
+}

@@ -90,7 +90,7 @@ fn a_waiter_that_gives_up_passes_on_what_it_was_handed() {
         let fickle = {
             let queue = queue.clone();
             thread::spawn(move || {
-                let mut wait = queue.acquire(work(2));
+                let mut wait = Box::pin(queue.acquire(work(2)));
                 drop(poll_once(&mut wait));
             })
         };
@@ -113,7 +113,7 @@ fn the_last_to_give_up_leaves_the_queue_open_to_passers_by() {
         let fickle = {
             let queue = queue.clone();
             thread::spawn(move || {
-                let mut wait = queue.acquire(work(2));
+                let mut wait = Box::pin(queue.acquire(work(2)));
                 drop(poll_once(&mut wait));
             })
         };
@@ -217,6 +217,10 @@ fn seeded_bugs_are_caught() {
         ),
         (
             Bug::QueueInTwoSteps,
+            "one_slot_is_never_out_twice_and_everybody_gets_it",
+        ),
+        (
+            Bug::AnswerBeforeWaker,
             "one_slot_is_never_out_twice_and_everybody_gets_it",
         ),
         (

@@ -24,10 +24,12 @@ pub(super) struct Lost {
 }
 
 impl<T, F: FnMut(T, Refused)> Field for FlowField<'_, T, F> {
+    #[inline(always)]
     fn member(&mut self, id: u32) -> &mut Member {
         &mut self.flows.get_mut(id).member
     }
 
+    #[inline(always)]
     fn need(&mut self, id: u32) -> Option<u64> {
         loop {
             let row = &mut self.flows.get_mut(id).row;
@@ -45,10 +47,12 @@ impl<T, F: FnMut(T, Refused)> Field for FlowField<'_, T, F> {
         }
     }
 
+    #[inline(always)]
     fn may_rest(&self) -> bool {
         self.flows.may_rest()
     }
 
+    #[inline(always)]
     fn left(&mut self, id: u32) {
         self.flows.leave(id);
     }
@@ -62,10 +66,12 @@ pub(super) struct ClassField<'a, T, F> {
 }
 
 impl<T, F: FnMut(T, Refused)> Field for ClassField<'_, T, F> {
+    #[inline(always)]
     fn member(&mut self, id: u32) -> &mut Member {
         &mut self.classes[id as usize].member
     }
 
+    #[inline(always)]
     fn need(&mut self, id: u32) -> Option<u64> {
         let class = &mut self.classes[id as usize];
         if class.waiting == 0 {
@@ -81,15 +87,18 @@ impl<T, F: FnMut(T, Refused)> Field for ClassField<'_, T, F> {
         next.map(|(_, cost)| cost)
     }
 
+    #[inline(always)]
     fn may_rest(&self) -> bool {
         true
     }
 
+    #[inline(always)]
     fn left(&mut self, _: u32) {}
 }
 
 impl<T> Queue<T> {
     /// The class whose work is next.
+    #[inline(always)]
     pub(super) fn next_class(
         &mut self,
         now: Moment,
@@ -102,6 +111,7 @@ impl<T> Queue<T> {
         next.map(|(index, _)| index as usize)
     }
 
+    #[inline(always)]
     pub(super) fn flow_arrives(&mut self, index: usize, id: u32) {
         self.with_flows(index, |rounds, field| rounds.arrive(field, id));
         if self.classes[index].waiting > 1 {
@@ -117,6 +127,7 @@ impl<T> Queue<T> {
     }
 
     /// The flow whose turn is open has been served once.
+    #[inline(always)]
     pub(super) fn after_service(&mut self, id: u32) {
         let (index, emptied) = self.forget_one(id);
         if emptied {
@@ -171,6 +182,7 @@ impl<T> Queue<T> {
     }
 
     /// Books one item less; says in which class, and whether the flow has none left.
+    #[inline(always)]
     fn forget_one(&mut self, id: u32) -> (usize, bool) {
         let flow = self.flows.get(id);
         let (index, emptied) = (usize::from(flow.key.class), flow.row.len == 0);
@@ -187,6 +199,7 @@ impl<T> Queue<T> {
         (index, emptied)
     }
 
+    #[inline(always)]
     fn with_flows<R>(
         &mut self,
         index: usize,
@@ -202,6 +215,7 @@ impl<T> Queue<T> {
         act(&mut self.classes[index].rounds, &mut field)
     }
 
+    #[inline(always)]
     fn with_classes<R, F: FnMut(T, Refused)>(
         &mut self,
         now: Moment,

@@ -23,6 +23,7 @@ impl List {
         self.len
     }
 
+    #[inline(always)]
     pub(super) fn push_back(&mut self, field: &mut impl Field, id: u32) {
         let tail = std::mem::replace(&mut self.tail, id);
         let member = field.member(id);
@@ -34,6 +35,7 @@ impl List {
         self.len += 1;
     }
 
+    #[inline(always)]
     pub(super) fn pop_front(&mut self, field: &mut impl Field) -> Option<u32> {
         let head = self.head;
         if head == NONE {
@@ -43,6 +45,7 @@ impl List {
         Some(head)
     }
 
+    #[inline(always)]
     pub(super) fn remove(&mut self, field: &mut impl Field, id: u32) {
         let member = field.member(id);
         let (prev, next) = (member.prev, member.next);

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::line::{Answer, Left, Ticket};
+use super::waiter::{Answer, Waiter};
 use super::{Entered, FairQueue, Slot};
 use crate::bug::{Bug, seeded};
 use crate::queue::Account;
@@ -17,24 +17,29 @@ pub struct Acquire<'a> {
     queue: &'a FairQueue,
     work: Work,
     progress: Progress,
+    /// Pinned with the future: while it waits, the queue's line points to it.
+    waiter: Option<Waiter>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     New,
-    Waiting(Ticket),
+    Waiting,
     Done,
 }
 
 impl<'a> Acquire<'a> {
+    #[inline]
     pub(super) fn new(queue: &'a FairQueue, work: Work) -> Self {
         Self {
             queue,
             work,
             progress: Progress::New,
+            waiter: None,
         }
     }
 
+    #[inline]
     fn slot(&self, answer: Answer) -> Result<Slot, Refused> {
         match answer {
             Answer::Granted => Ok(Slot::new(self.queue.clone(), Account::of(&self.work))),
@@ -42,13 +47,46 @@ impl<'a> Acquire<'a> {
         }
     }
 
-    fn collect(&mut self, ticket: Ticket, cx: &Context<'_>) -> Poll<Result<Slot, Refused>> {
-        match self.queue.collect(ticket, cx.waker()) {
-            Ok(answer) => Poll::Ready(self.slot(answer)),
-            Err(ticket) => {
-                self.progress = Progress::Waiting(ticket);
+    /// Only of a future that is pinned.
+    #[inline]
+    fn begin(&mut self, cx: &Context<'_>) -> Poll<Result<Slot, Refused>> {
+        self.progress = Progress::Done;
+        // SAFETY: the future is pinned, and so is its waiter.
+        let waiter = unsafe { Pin::new_unchecked(&mut self.waiter) };
+        match self.queue.enter(&self.work, waiter, cx.waker()) {
+            Entered::Taken => Poll::Ready(self.slot(Answer::Granted)),
+            Entered::Refused(why) => Poll::Ready(Err(why)),
+            Entered::Waiting => {
+                self.progress = Progress::Waiting;
                 Poll::Pending
             }
+        }
+    }
+
+    #[inline]
+    fn collect(&mut self, cx: &Context<'_>) -> Poll<Result<Slot, Refused>> {
+        let answer = self.waiter.as_ref().and_then(|waiter| {
+            let answer = waiter.answer();
+            // SAFETY: as long as the future waits, its waiter has not left the line.
+            answer.or_else(|| unsafe { self.queue.stay(waiter, cx.waker()) })
+        });
+        match answer {
+            Some(answer) => {
+                self.progress = Progress::Done;
+                Poll::Ready(self.slot(answer))
+            }
+            None => Poll::Pending,
+        }
+    }
+
+    #[cold]
+    fn give_up(&mut self) {
+        let waiter = self.waiter.as_ref();
+        // SAFETY: as long as the future waits, its waiter has not left the line.
+        let answer = waiter.and_then(|waiter| unsafe { self.queue.leave(waiter) });
+        if answer == Some(Answer::Granted) && !seeded(Bug::KeepSlotOnCancel) {
+            // Work that never began has cost nothing.
+            self.queue.release(&Account::of(&self.work), 0);
         }
     }
 }
@@ -57,17 +95,12 @@ impl Future for Acquire<'_> {
     type Output = Result<Slot, Refused>;
 
     #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match std::mem::replace(&mut self.progress, Progress::Done) {
-            Progress::New => match self.queue.enter(&self.work, cx.waker()) {
-                Entered::Taken(slot) => Poll::Ready(Ok(slot)),
-                Entered::Refused(why) => Poll::Ready(Err(why)),
-                Entered::Waiting(ticket) => {
-                    self.progress = Progress::Waiting(ticket);
-                    Poll::Pending
-                }
-            },
-            Progress::Waiting(ticket) => self.collect(ticket, cx),
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: the waiter is not moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        match this.progress {
+            Progress::New => this.begin(cx),
+            Progress::Waiting => this.collect(cx),
             // Polled after the end: a refusal rather than a panic or an endless wait.
             Progress::Done => Poll::Ready(Err(Refused::Closed)),
         }
@@ -77,23 +110,8 @@ impl Future for Acquire<'_> {
 impl Drop for Acquire<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Progress::Waiting(ticket) = std::mem::replace(&mut self.progress, Progress::Done) {
-            self.give_up(ticket);
-        }
-    }
-}
-
-impl Acquire<'_> {
-    #[cold]
-    fn give_up(&mut self, ticket: Ticket) {
-        match self.queue.leave(ticket) {
-            Left::Waiting(waker) => drop(waker),
-            Left::Answered(Answer::Refused(_)) => {}
-            Left::Answered(Answer::Granted) if seeded(Bug::KeepSlotOnCancel) => {}
-            // Work that never began has cost nothing.
-            Left::Answered(Answer::Granted) => {
-                self.queue.release(&Account::of(&self.work), Some(0));
-            }
+        if self.progress == Progress::Waiting {
+            self.give_up();
         }
     }
 }

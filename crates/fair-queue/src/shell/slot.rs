@@ -10,24 +10,24 @@ use crate::queue::Account;
 pub struct Slot {
     queue: FairQueue,
     account: Account,
-    real_cost: Option<u64>,
+    /// As expected, unless it was settled.
+    real_cost: u64,
 }
 
 impl Slot {
     #[inline]
     pub(super) fn new(queue: FairQueue, account: Account) -> Self {
-        queue.begins(account.class);
         Self {
             queue,
+            real_cost: account.cost,
             account,
-            real_cost: None,
         }
     }
 
     /// Ends the work and replaces its expected cost by the real one.
     #[inline]
     pub fn settle(mut self, real_cost: u64) {
-        self.real_cost = Some(real_cost);
+        self.real_cost = real_cost;
     }
 
     /// Whom the work was charged to.
@@ -39,7 +39,6 @@ impl Slot {
 impl Drop for Slot {
     #[inline]
     fn drop(&mut self) {
-        self.queue.ends(self.account.class);
         self.queue.release(&self.account, self.real_cost);
     }
 }

@@ -26,13 +26,16 @@ fn take(queue: &FairQueue, tenant: u64) -> Slot {
     queue.try_acquire(work(tenant)).expect("a slot is free")
 }
 
-fn wait(queue: &FairQueue, work: Work) -> Acquire<'_> {
-    let mut waiting = queue.acquire(work);
+/// Pinned on the heap, so that it can be kept and dropped.
+type Seeker<'a> = Pin<Box<Acquire<'a>>>;
+
+fn wait(queue: &FairQueue, work: Work) -> Seeker<'_> {
+    let mut waiting = Box::pin(queue.acquire(work));
     assert!(poll(&mut waiting, Waker::noop()).is_pending());
     waiting
 }
 
-fn answer(waiting: &mut Acquire<'_>) -> Option<Result<Slot, Refused>> {
+fn answer(waiting: &mut Seeker<'_>) -> Option<Result<Slot, Refused>> {
     match poll(waiting, Waker::noop()) {
         Poll::Ready(answer) => Some(answer),
         Poll::Pending => None,
@@ -43,7 +46,7 @@ fn answer(waiting: &mut Acquire<'_>) -> Option<Result<Slot, Refused>> {
 #[test]
 fn a_free_slot_is_taken_at_the_first_poll_and_no_more_are_out_than_there_are() {
     let (queue, _) = queue(2);
-    let slot = answer(&mut queue.acquire(work(1)));
+    let slot = answer(&mut Box::pin(queue.acquire(work(1))));
     assert!(matches!(slot, Some(Ok(_))));
     let second = take(&queue, 2);
     assert_eq!(queue.try_acquire(work(3)).unwrap_err(), Refused::Full);
@@ -57,7 +60,7 @@ fn a_free_slot_is_taken_at_the_first_poll_and_no_more_are_out_than_there_are() {
 fn a_freed_slot_goes_on_in_fair_order_and_nobody_barges_in() {
     let (queue, _) = queue(1);
     let held = take(&queue, 9);
-    let mut bulk: Vec<Acquire> = (0..3).map(|_| wait(&queue, work(1))).collect();
+    let mut bulk: Vec<Seeker> = (0..3).map(|_| wait(&queue, work(1))).collect();
     let mut polite = wait(&queue, work(2));
     drop(held);
     assert_eq!(queue.try_acquire(work(3)).unwrap_err(), Refused::Full);
@@ -87,10 +90,10 @@ fn a_waiter_dropped_with_the_slot_in_hand_passes_it_on_uncharged() {
     let (queue, _) = queue(1);
     let held = take(&queue, 1);
     let (_, waker) = Bell::new();
-    let mut gone = queue.acquire(work(2));
+    let mut gone = Box::pin(queue.acquire(work(2)));
     assert!(poll(&mut gone, &waker).is_pending());
     let (bell, waker) = Bell::new();
-    let mut next = queue.acquire(work(3));
+    let mut next = Box::pin(queue.acquire(work(3)));
     assert!(poll(&mut next, &waker).is_pending());
     drop(held);
     drop(gone);
@@ -124,7 +127,7 @@ fn a_waiter_past_its_deadline_is_told_and_never_begins() {
     let held = take(&queue, 1);
     let mortal = work(2).deadline(Duration::from_secs(1));
     let (bell, waker) = Bell::new();
-    let mut late = queue.acquire(mortal);
+    let mut late = Box::pin(queue.acquire(mortal));
     assert!(poll(&mut late, &waker).is_pending());
     let mut patient = wait(&queue, work(3));
     hand.set(Duration::from_secs(1));
@@ -190,7 +193,7 @@ fn close_refuses_everybody_and_revokes_nothing() {
     let (queue, _) = queue(1);
     let held = take(&queue, 1);
     let (bell, waker) = Bell::new();
-    let mut waiting = queue.acquire(work(2));
+    let mut waiting = Box::pin(queue.acquire(work(2)));
     assert!(poll(&mut waiting, &waker).is_pending());
     queue.close();
     assert_eq!(bell.rings(), 1);
@@ -201,7 +204,7 @@ fn close_refuses_everybody_and_revokes_nothing() {
     assert_eq!(queue.in_use(), 1);
     drop(held);
     assert_eq!(queue.try_acquire(work(3)).unwrap_err(), Refused::Closed);
-    let after = answer(&mut queue.acquire(work(3)));
+    let after = answer(&mut Box::pin(queue.acquire(work(3))));
     assert_eq!(after.expect("told").unwrap_err(), Refused::Closed);
     queue.close();
     assert_eq!(queue.in_use(), 0);
@@ -218,7 +221,7 @@ fn bad_work_and_bad_limits_are_refused_at_once() {
     ];
     for (work, why) in bad {
         assert_eq!(queue.try_acquire(work).unwrap_err(), why);
-        let polled = answer(&mut queue.acquire(work));
+        let polled = answer(&mut Box::pin(queue.acquire(work)));
         assert_eq!(polled.expect("at once").unwrap_err(), why);
     }
     assert_eq!(queue.resize(0), Err(SettingsError::Limit));
@@ -230,7 +233,7 @@ fn bad_work_and_bad_limits_are_refused_at_once() {
 fn new_slots_are_handed_out_at_once_and_a_debt_is_worked_off_first() {
     let (queue, _) = queue(1);
     let mut held = vec![take(&queue, 1)];
-    let mut waiting: Vec<Acquire> = (0..6).map(|_| wait(&queue, work(2))).collect();
+    let mut waiting: Vec<Seeker> = (0..6).map(|_| wait(&queue, work(2))).collect();
     queue.resize(4).expect("a good limit");
     held.extend(
         waiting[..3]
@@ -256,8 +259,8 @@ fn new_slots_are_handed_out_at_once_and_a_debt_is_worked_off_first() {
 fn settling_a_slot_moves_the_next_turn() {
     let (queue, _) = queue(2);
     let (a, b) = (take(&queue, 1), take(&queue, 2));
-    let mut one: Vec<Acquire> = (0..2).map(|_| wait(&queue, work(1))).collect();
-    let mut two: Vec<Acquire> = (0..3).map(|_| wait(&queue, work(2))).collect();
+    let mut one: Vec<Seeker> = (0..2).map(|_| wait(&queue, work(1))).collect();
+    let mut two: Vec<Seeker> = (0..3).map(|_| wait(&queue, work(2))).collect();
     a.settle(3);
     assert!(answer(&mut one[0]).is_none(), "tenant 1 owes two turns");
     let got = answer(&mut two[0]).expect("tenant 2 goes first");
@@ -286,7 +289,7 @@ fn weights_and_quanta_change_while_work_waits() {
 #[test]
 fn a_future_polled_after_its_end_neither_panics_nor_waits() {
     let (queue, _) = queue(1);
-    let mut done = queue.acquire(work(1));
+    let mut done = Box::pin(queue.acquire(work(1)));
     let slot = answer(&mut done);
     assert!(matches!(slot, Some(Ok(_))));
     assert!(matches!(answer(&mut done), Some(Err(Refused::Closed))));

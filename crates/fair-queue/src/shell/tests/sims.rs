@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use testkit::sim;
 
-use super::{Acquire, FairQueue, Hand, Slot, answer, queue, work};
+use super::{FairQueue, Hand, Seeker, Slot, answer, queue, work};
 use crate::{Class, Refused, Settings, Work};
 
 const STEPS: usize = if cfg!(miri) { 100 } else { 3_000 };
@@ -13,14 +13,14 @@ const SEEDS: u64 = if cfg!(miri) { 2 } else { 30 };
 /// Everybody who wants or has a slot.
 #[derive(Default)]
 struct Crowd<'a> {
-    waiting: Vec<Acquire<'a>>,
+    waiting: Vec<Seeker<'a>>,
     held: Vec<Slot>,
     refused: usize,
 }
 
 impl<'a> Crowd<'a> {
     fn come(&mut self, queue: &'a FairQueue, work: Work) {
-        let mut seeker = queue.acquire(work);
+        let mut seeker = Box::pin(queue.acquire(work));
         match answer(&mut seeker) {
             None => self.waiting.push(seeker),
             Some(Ok(slot)) => self.held.push(slot),
@@ -181,7 +181,7 @@ fn a_flood_of_a_million_tenants_neither_grows_the_queue_nor_shuts_out_a_class() 
     // Full, and yet the first of another class waits for no more than the open turn.
     let spare = crowd.waiting.pop();
     drop(spare);
-    let mut known = queue.acquire(Work::of(Class::AUTHED, 1));
+    let mut known = Box::pin(queue.acquire(Work::of(Class::AUTHED, 1)));
     assert!(answer(&mut known).is_none());
     crowd.end_one(&mut rng);
     crowd.end_one(&mut rng);
@@ -237,11 +237,11 @@ fn a_refusal_says_which_bound_was_met() {
     for _ in 0..65 {
         crowd.come(&queue, work(1));
     }
-    let more = answer(&mut queue.acquire(work(1)));
+    let more = answer(&mut Box::pin(queue.acquire(work(1))));
     assert_eq!(more.expect("at once").unwrap_err(), Refused::TenantFull);
     for tenant in 2..500 {
         crowd.come(&queue, work(tenant));
     }
-    let more = answer(&mut queue.acquire(work(999)));
+    let more = answer(&mut Box::pin(queue.acquire(work(999))));
     assert_eq!(more.expect("at once").unwrap_err(), Refused::Full);
 }
