@@ -1,0 +1,102 @@
+//! One connection as its parts see it: the socket's side, the request's side and the clockwork share this.
+
+use std::io;
+use std::sync::Arc;
+use std::task::Poll;
+
+use bytes::Bytes;
+use http::Response;
+use kernel::metrics::{Counter, Registry};
+use kernel::serve::IO_TIMEOUTS;
+
+use crate::pulse::{Clockwork, Pulse, TICK, ticks};
+use crate::service::{Fault, Visit};
+use crate::settings::DoorSettings;
+
+/// Counts what ran out.
+#[derive(Clone)]
+pub(crate) struct TimeoutCounters {
+    pub(crate) read: Counter,
+    pub(crate) write: Counter,
+}
+
+impl TimeoutCounters {
+    pub(crate) fn new(registry: &Registry) -> Self {
+        let op = |op| registry.counter(&IO_TIMEOUTS, &[op]);
+        Self {
+            read: op("read"),
+            write: op("write"),
+        }
+    }
+}
+
+/// How long a peer may take, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    pub(crate) head: u32,
+    pub(crate) body: u32,
+    pub(crate) write: u32,
+    pub(crate) idle: u32,
+    /// How long a resting connection keeps its buffers.
+    pub(crate) nap: u32,
+    /// Bytes a body has to bring while its patience lasts.
+    pub(crate) body_bytes: u64,
+}
+
+/// A resting connection gives up its buffers after so many ticks.
+const NAP: u32 = 10;
+
+impl Patience {
+    pub(crate) fn new(settings: &DoorSettings) -> Self {
+        let times = &settings.timeouts;
+        let (idle, body) = (ticks(times.idle), ticks(times.body));
+        let per_tick = u64::from(settings.body_bytes_per_second) * TICK.as_millis() as u64 / 1000;
+        Self {
+            head: ticks(times.head),
+            body,
+            write: ticks(times.write),
+            idle,
+            nap: NAP.min(idle / 2),
+            body_bytes: per_tick * u64::from(body),
+        }
+    }
+}
+
+/// What all connections of a door share, whatever service is behind it.
+pub(crate) struct Desk {
+    pub(crate) clock: Arc<Clockwork>,
+    pub(crate) timeouts: TimeoutCounters,
+    pub(crate) refusals: Arc<dyn Refuse>,
+}
+
+/// The part of a service that answers what is no request.
+pub(crate) trait Refuse: Send + Sync {
+    fn refuse(&self, fault: Fault, visit: &Visit) -> Response<Bytes>;
+}
+
+/// What the parts of a connection share.
+pub(crate) struct Line {
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) pulse: Arc<Pulse>,
+    pub(crate) patience: Patience,
+    pub(crate) visit: Visit,
+}
+
+impl Line {
+    /// A write is waiting for the peer.
+    pub(crate) fn write_waits<T>(&self) -> Poll<io::Result<T>> {
+        let write = &self.pulse.write;
+        if !write.passed() {
+            write.set_if_none(&self.desk.clock, self.patience.write);
+            return Poll::Pending;
+        }
+        self.desk.timeouts.write.inc();
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.pulse.stop();
+    }
+}

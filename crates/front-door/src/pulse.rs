@@ -1,0 +1,270 @@
+//! Deadlines of all connections under one sweep, so that setting one is a store and no timer is made for it.
+//!
+//! A timer of the runtime costs a lock when it is made, moved forward or dropped, and a request would move three of
+//! them. Here a connection writes the tick at which its patience ends; every [`TICK`] one task looks at all of them and
+//! wakes those that are late. A deadline is kept to within two ticks, never early.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::task::Waker;
+use std::time::Duration;
+
+use futures_util::task::AtomicWaker;
+use kernel::clock;
+use kernel::limits;
+use kernel::lock::{Lock, LockSpec};
+
+/// How often deadlines are looked at.
+pub(crate) const TICK: Duration = Duration::from_millis(100);
+
+/// The pulses of a door.
+pub(crate) static PULSES: LockSpec = LockSpec {
+    name: "door_pulses",
+    level: 45,
+    doc: "the connections of a door; taken when one comes, and ten times a second to look for late ones",
+};
+
+const NONE: u32 = 0;
+const PASSED: u32 = u32::MAX;
+
+/// The hands of the clock, and everyone who lives by it.
+pub(crate) struct Clockwork {
+    tick: AtomicU32,
+    pulses: Lock<Vec<Arc<Pulse>>>,
+}
+
+impl Clockwork {
+    pub(crate) fn new() -> Self {
+        Self {
+            tick: AtomicU32::new(1),
+            pulses: Lock::new(&PULSES, Vec::new()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn now(&self) -> u32 {
+        self.tick.load(Ordering::Relaxed)
+    }
+
+    /// The tick at which so many whole ticks have surely passed.
+    #[inline]
+    fn after(&self, ticks: u32) -> u32 {
+        self.now().saturating_add(ticks).saturating_add(1)
+    }
+
+    /// Looks after `pulse` from now on, until it has stopped.
+    pub(crate) fn watch(&self, pulse: Arc<Pulse>) {
+        pulse.since.store(self.now(), Ordering::Relaxed);
+        self.pulses.lock().push(pulse);
+    }
+
+    /// Turns until dropped.
+    pub(crate) async fn run(&self) {
+        let began = clock::now();
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        loop {
+            ticks.tick().await;
+            let passed = (clock::now() - began).as_millis() / TICK.as_millis();
+            let now = u32::try_from(passed).unwrap_or(u32::MAX - 2) + 1;
+            self.tick.store(now, Ordering::Relaxed);
+            self.sweep(now);
+        }
+    }
+
+    fn sweep(&self, now: u32) {
+        self.pulses.lock().retain(|pulse| {
+            if pulse.stopped.load(Ordering::Acquire) {
+                return false;
+            }
+            let late = [&pulse.read, &pulse.write].map(|deadline| deadline.look(now));
+            if late.contains(&true) {
+                pulse.waker.wake();
+            }
+            true
+        });
+    }
+
+    /// Asks everyone to leave.
+    pub(crate) fn dismiss(&self) {
+        for pulse in self.pulses.lock().iter() {
+            pulse.order(Order::Leave);
+        }
+    }
+
+    /// Asks those to leave who only hold a place, and cuts off who takes too long to ask for something.
+    pub(crate) fn make_room(&self) {
+        let now = self.now();
+        let head = ticks(limits::CROWDED_HEAD);
+        for pulse in self.pulses.lock().iter() {
+            let age = now.saturating_sub(pulse.since.load(Ordering::Relaxed));
+            match pulse.stance() {
+                // Whoever has just come is given the time to say something.
+                Stance::Fresh | Stance::Resting if age >= 2 => pulse.order(Order::Leave),
+                Stance::Head if age > head => pulse.order(Order::Cut),
+                _ => {}
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn turn_to(&self, now: u32) {
+        self.tick.store(now, Ordering::Relaxed);
+        self.sweep(now);
+    }
+}
+
+/// A time in whole ticks, rounded up.
+pub(crate) fn ticks(time: Duration) -> u32 {
+    u32::try_from(time.as_millis().div_ceil(TICK.as_millis())).unwrap_or(u32::MAX / 2)
+}
+
+/// Where a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Stance {
+    /// Nothing has been said yet.
+    Fresh,
+    /// In the middle of a request head.
+    Head,
+    /// Being answered.
+    Busy,
+    /// Between two requests.
+    Resting,
+}
+
+/// What a connection is told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Order {
+    /// Nothing.
+    Stay,
+    /// End once what was asked for is answered.
+    Leave,
+    /// End now.
+    Cut,
+}
+
+/// What the clockwork knows of one connection, or of one stream of it.
+#[derive(Debug)]
+pub(crate) struct Pulse {
+    pub(crate) read: Deadline,
+    pub(crate) write: Deadline,
+    stance: AtomicU8,
+    /// The tick at which the stance was taken.
+    since: AtomicU32,
+    order: AtomicU8,
+    stopped: AtomicBool,
+    waker: AtomicWaker,
+}
+
+impl Pulse {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            read: Deadline::default(),
+            write: Deadline::default(),
+            stance: AtomicU8::new(Stance::Fresh as u8),
+            since: AtomicU32::new(0),
+            order: AtomicU8::new(Order::Stay as u8),
+            stopped: AtomicBool::new(false),
+            waker: AtomicWaker::new(),
+        })
+    }
+
+    /// Of something that is at work by its nature.
+    pub(crate) fn busy() -> Arc<Self> {
+        let pulse = Self::new();
+        pulse.stance.store(Stance::Busy as u8, Ordering::Relaxed);
+        pulse
+    }
+
+    /// Who is woken when a deadline passes or an order comes.
+    pub(crate) fn belongs_to(&self, waker: &Waker) {
+        self.waker.register(waker);
+    }
+
+    /// Nobody has to look after it any more.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        // It would keep the memory of the ended task until the next sweep.
+        drop(self.waker.take());
+    }
+
+    #[inline]
+    pub(crate) fn stance(&self) -> Stance {
+        match self.stance.load(Ordering::Relaxed) {
+            0 => Stance::Fresh,
+            1 => Stance::Head,
+            2 => Stance::Busy,
+            _ => Stance::Resting,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn take(&self, stance: Stance, clock: &Clockwork) {
+        self.stance.store(stance as u8, Ordering::Relaxed);
+        self.since.store(clock.now(), Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn ordered(&self) -> Order {
+        match self.order.load(Ordering::Relaxed) {
+            0 => Order::Stay,
+            1 => Order::Leave,
+            _ => Order::Cut,
+        }
+    }
+
+    pub(crate) fn order(&self, order: Order) {
+        if self.order.fetch_max(order as u8, Ordering::AcqRel) < order as u8 {
+            self.waker.wake();
+        }
+    }
+}
+
+/// A tick by which something has to happen.
+#[derive(Debug, Default)]
+pub(crate) struct Deadline(AtomicU32);
+
+impl Deadline {
+    /// In so many ticks, and not earlier.
+    #[inline]
+    pub(crate) fn set(&self, clock: &Clockwork, ticks: u32) {
+        self.0.store(clock.after(ticks), Ordering::Relaxed);
+    }
+
+    /// As [`Deadline::set`], unless one is set already.
+    pub(crate) fn set_if_none(&self, clock: &Clockwork, ticks: u32) {
+        if self.0.load(Ordering::Relaxed) == NONE {
+            self.set(clock, ticks);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn clear(&self) {
+        if self.0.load(Ordering::Relaxed) != NONE {
+            self.0.store(NONE, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn passed(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == PASSED
+    }
+
+    /// Marks it as passed when it is; says whether it just was.
+    fn look(&self, now: u32) -> bool {
+        let at = self.0.load(Ordering::Relaxed);
+        if at == NONE || at == PASSED || now < at {
+            return false;
+        }
+        // Moved at this moment: not late after all.
+        let marked = self
+            .0
+            .compare_exchange(at, PASSED, Ordering::Relaxed, Ordering::Relaxed);
+        marked.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! What a service sees of a door: requests, who asks and through what, and what it must be able to say without one.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+
+use crate::tls::TlsFacts;
+use crate::upload::Upload;
+
+/// What a door does with requests.
+pub trait Service: Send + Sync + 'static {
+    /// The body of an answer.
+    type Body: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static;
+
+    /// Answers one request. Dropped when the client goes away first.
+    fn call(
+        &self,
+        request: Request<Upload>,
+        visit: &Visit,
+    ) -> impl Future<Output = Response<Self::Body>> + Send;
+
+    /// The answer to what never became a request, or failed to become an answer. Counted by the service.
+    fn refuse(&self, fault: Fault, visit: &Visit) -> Response<Bytes>;
+}
+
+/// What went wrong outside of [`Service::call`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A head that cannot be read, or can be read in two ways; 400, and the connection ends.
+    Malformed,
+    /// A head with more bytes or fields than a head may have; 431, and the connection ends.
+    HeadTooLarge,
+    /// A request target without end; 414, and the connection ends.
+    TargetTooLong,
+    /// The service panicked; 500, and the connection lives on.
+    Panic,
+}
+
+/// Who asks, and through what.
+#[derive(Clone, Debug)]
+pub struct Visit {
+    /// The client: as a trusted proxy says, else the other end of the socket.
+    pub peer: SocketAddr,
+    /// The other end of the socket.
+    pub hop: SocketAddr,
+    /// This end, or what the client connected to, as a trusted proxy says.
+    pub local: SocketAddr,
+    /// What the handshake agreed on; `None` on a plain connection.
+    pub tls: Option<Arc<TlsFacts>>,
+    /// What is spoken.
+    pub protocol: Protocol,
+}
+
+/// A version of HTTP that a connection speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.0 or 1.1.
+    H1,
+    /// HTTP/2.
+    H2,
+}

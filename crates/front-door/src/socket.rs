@@ -1,0 +1,103 @@
+//! The other end of a connection.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// Bytes read at a time while nothing bigger is set up to take them.
+const SIP: usize = 2048;
+
+/// What a connection is spoken over.
+pub(crate) enum Socket {
+    Plain(TcpStream),
+}
+
+/// Reads a little, for those who have no buffer of their own yet. `Bytes` without any is the end.
+pub(crate) fn poll_sip(
+    stream: &mut (impl AsyncRead + Unpin),
+    cx: &mut Context<'_>,
+) -> Poll<io::Result<Bytes>> {
+    let mut sip = [std::mem::MaybeUninit::uninit(); SIP];
+    let mut sip = ReadBuf::uninit(&mut sip);
+    ready!(Pin::new(stream).poll_read(cx, &mut sip))?;
+    Poll::Ready(Ok(Bytes::copy_from_slice(sip.filled())))
+}
+
+/// Moves the first `length` bytes of `held`, for which there has to be room, into `buf`.
+pub(crate) fn pour(held: &mut Bytes, length: usize, buf: &mut ReadBuf<'_>) {
+    buf.put_slice(&held[..length]);
+    held.advance(length);
+    if held.is_empty() {
+        // An empty rest would keep its whole buffer alive.
+        *held = Bytes::new();
+    }
+}
+
+/// Writing is the same whatever is behind.
+macro_rules! write_through {
+    ($type:ty, $this:ident => $each:expr) => {
+        impl AsyncWrite for $type {
+            fn poll_write(
+                mut self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buf: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                let $this = &mut *self;
+                $each.poll_write(cx, buf)
+            }
+
+            fn poll_write_vectored(
+                mut self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                bufs: &[io::IoSlice<'_>],
+            ) -> Poll<io::Result<usize>> {
+                let $this = &mut *self;
+                $each.poll_write_vectored(cx, bufs)
+            }
+
+            fn is_write_vectored(&self) -> bool {
+                true
+            }
+
+            fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                let $this = &mut *self;
+                $each.poll_flush(cx)
+            }
+
+            fn poll_shutdown(
+                mut self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+            ) -> Poll<io::Result<()>> {
+                let $this = &mut *self;
+                $each.poll_shutdown(cx)
+            }
+        }
+    };
+}
+
+write_through!(Socket, this => Pin::new(this.writer()));
+
+impl Socket {
+    fn writer(&mut self) -> &mut (dyn AsyncWrite + Unpin) {
+        match self {
+            Socket::Plain(stream) => stream,
+        }
+    }
+}
+
+impl AsyncRead for Socket {
+    #[inline]
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match &mut *self {
+            Socket::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+        }
+    }
+}
