@@ -126,7 +126,7 @@ fn overlaps_are_sent_once() {
         Selection::Many(spans)
     );
     assert_eq!(
-        of("bytes=0-399,600-999", 1000),
+        of("bytes=0-449,550-999", 1000),
         Selection::Whole,
         "parts would cost more"
     );
