@@ -1,1 +1,32 @@
 //! The gateway: admission before work, fairness over tenants, deadlines, retries within a budget, drains.
+//!
+//! [`request`] is the story of a request; every other file is one of its steps, or keeps what outlives it.
+
+mod backend;
+mod body;
+mod budget;
+mod caller;
+pub mod config;
+mod dispatch;
+mod forward;
+mod gateway;
+mod intake;
+mod journey;
+pub mod metrics;
+mod outbound;
+mod plan;
+mod policy;
+mod quota;
+mod reject;
+mod request;
+mod respond;
+mod rewrite;
+mod routes;
+mod shared;
+mod slots;
+mod tls;
+pub mod tree;
+mod tunnel;
+
+pub use body::{Answer, BrokenOff};
+pub use gateway::Gateway;

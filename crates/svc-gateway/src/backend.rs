@@ -1,0 +1,186 @@
+//! An upstream as the gateway keeps it: its endpoints, its places, its retry budget. Outlives configs that name it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use concurrency_gate::{BreakerConfig, Trip};
+use http::HeaderName;
+use upstream::{Balance, ClientTls, EndpointSpec, Health, Pool, PoolSpec, Protocol, TlsText};
+
+use crate::budget::RetryBudget;
+use crate::config::{self, GatewayText, UpstreamText};
+use crate::metrics::UpstreamMetrics;
+use crate::plan::Plan;
+use crate::shared::Shared;
+use crate::slots::{Limit, Slots};
+
+/// An upstream as one config sees it.
+pub(crate) struct Backend {
+    pub(crate) name: String,
+    /// Whose value decides where a request goes.
+    pub(crate) hash_header: Option<HeaderName>,
+    pub(crate) hashes: bool,
+    pub(crate) body: Arc<Lasting>,
+}
+
+/// What of an upstream outlives a config.
+pub(crate) struct Lasting {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) slots: Slots,
+    pub(crate) budget: RetryBudget,
+    pub(crate) usual: Usual,
+    pub(crate) metrics: UpstreamMetrics,
+    pub(crate) label: &'static str,
+}
+
+/// How long its requests usually hold a place: the measure of what one costs.
+#[derive(Debug, Default)]
+pub(crate) struct Usual(AtomicU64);
+
+impl Usual {
+    /// Takes one more into account, a sixteenth of the way. A lost race loses one sample.
+    pub(crate) fn note(&self, hold: Duration) {
+        let hold = hold.as_nanos().min(u128::from(u64::MAX)) as u64;
+        let known = self.0.load(Ordering::Relaxed);
+        let next = match known {
+            0 => hold,
+            _ => known - known / 16 + hold / 16,
+        };
+        self.0.store(next.max(1), Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
+impl Backend {
+    /// All upstreams of a config; those that were there before keep connections, places, breakers and budgets.
+    pub(crate) fn all(
+        shared: &Arc<Shared>,
+        text: &GatewayText,
+        before: Option<&Plan>,
+    ) -> Result<Vec<Arc<Self>>, String> {
+        let short = text.to.as_ref().map(|to| ("main", UpstreamText::to(to)));
+        let short = short.iter().map(|(name, upstream)| (*name, upstream));
+        let named = text
+            .upstreams
+            .iter()
+            .map(|(name, upstream)| (name.as_str(), upstream));
+        short
+            .chain(named)
+            .map(|(name, upstream)| {
+                let known = before.and_then(|plan| plan.backend(name));
+                Self::new(shared, text, name, upstream, known).map(Arc::new)
+            })
+            .collect()
+    }
+
+    fn new(
+        shared: &Arc<Shared>,
+        gateway: &GatewayText,
+        name: &str,
+        text: &UpstreamText,
+        known: Option<&Arc<Self>>,
+    ) -> Result<Self, String> {
+        let spec = pool_spec(name, text)?;
+        let limit = text
+            .limit
+            .map_or(Limit::Found(text.max_limit), Limit::Fixed);
+        let body = match known {
+            Some(known) => {
+                known.body.pool.update(spec);
+                known.body.slots.set_limit(limit);
+                known.body.slots.set_classes(&gateway.classes);
+                known.body.clone()
+            }
+            None => {
+                let label = shared.metrics.label(name);
+                let slots = Slots::new(limit, &gateway.classes, &gateway.queue, shared.timeline);
+                Arc::new(Lasting {
+                    pool: Pool::new(spec, &shared.kernel.registry),
+                    slots,
+                    budget: RetryBudget::default(),
+                    usual: Usual::default(),
+                    metrics: shared.metrics.upstream(label),
+                    label,
+                })
+            }
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            hash_header: text.hash_header.as_ref().and_then(|name| name.parse().ok()),
+            hashes: text.balance == config::Balance::Hash,
+            body,
+        })
+    }
+}
+
+fn pool_spec(name: &str, text: &UpstreamText) -> Result<PoolSpec, String> {
+    let ms = Duration::from_millis;
+    let endpoints: Result<Vec<EndpointSpec>, String> = text
+        .endpoints
+        .iter()
+        .enumerate()
+        .map(|(index, url)| {
+            let parsed = EndpointSpec::parse(url).map_err(|error| format!("{url}: {error}"))?;
+            let weight = text.weights.get(index).copied().unwrap_or(1);
+            Ok(parsed.weighing(weight))
+        })
+        .collect();
+    let endpoints = endpoints?;
+    let secure = text.endpoints.iter().any(|url| url.starts_with("https:"));
+    let tls = match (secure, &text.ca) {
+        (false, _) => None,
+        (true, Some(file)) => Some(client_tls(std::fs::read(file), file)?),
+        (true, None) => Some(client_tls(
+            ClientTls::system_roots(),
+            "the system's certificates",
+        )?),
+    };
+    Ok(PoolSpec {
+        balance: match text.balance {
+            config::Balance::PeakEwma => Balance::PeakEwma,
+            config::Balance::RoundRobin => Balance::RoundRobin,
+            config::Balance::LeastRequest => Balance::LeastRequest,
+            config::Balance::Hash => Balance::Hash,
+        },
+        protocol: match text.protocol {
+            config::UpstreamProtocol::Http1 => Protocol::Http1,
+            config::UpstreamProtocol::Http2 => Protocol::H2,
+        },
+        tls,
+        connect_timeout: ms(text.connect_ms),
+        idle_time: ms(text.idle_ms),
+        max_connections: text.connections,
+        health: text.health.as_ref().map(|health| Health {
+            path: health.path.as_str().into(),
+            every: ms(health.every_ms),
+            timeout: ms(health.timeout_ms),
+            healthy_after: health.up_after,
+            unhealthy_after: health.down_after,
+        }),
+        passive: BreakerConfig {
+            trip: Trip::Ratio {
+                threshold: text.breaker.failures,
+                min_samples: text.breaker.samples,
+            },
+            window: ms(text.breaker.window_ms),
+            open_for: ms(text.breaker.open_ms),
+            ..upstream::passive()
+        },
+        slow_start: ms(text.slow_start_ms),
+        dns_every: ms(text.dns_ms),
+        ..PoolSpec::new(name, endpoints)
+    })
+}
+
+fn client_tls(roots: std::io::Result<Vec<u8>>, from: &str) -> Result<ClientTls, String> {
+    let roots = roots.map_err(|error| format!("{from}: {error}"))?;
+    let text = TlsText {
+        roots: &roots,
+        ..TlsText::default()
+    };
+    ClientTls::new(text).map_err(|error| format!("{from}: {error}"))
+}

@@ -1,0 +1,178 @@
+//! Who is asking: known at once, or verified at the expense of where it came from.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fair_queue::{Class, Work};
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use http_rules::forward::{Trail, client_address, is_trusted};
+use passport::{Credential, Denied, Identity, Offered, Seed, UnixSeconds, Verifier, credential_of};
+
+use crate::config::GatewayText;
+use crate::plan::{Plan, Terms};
+use crate::quota::address_key;
+use crate::reject::Refusal;
+use front_door::{TlsFacts, Visit};
+
+mod settings;
+
+/// Who is asking, and what is known of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// Where the request came from, as far as trusted hops say.
+    pub(crate) address: IpAddr,
+    /// Whether the other end of the socket is one of them.
+    pub(crate) trusted: bool,
+    /// Absent for callers without identity: their address stands for them.
+    pub(crate) identity: Option<Arc<Identity>>,
+    pub(crate) key: u64,
+    pub(crate) class: Class,
+    pub(crate) weight: u32,
+}
+
+impl Caller {
+    /// The work of this caller as the fair queue sees it.
+    pub(crate) fn work(&self, deadline: Duration) -> Work {
+        Work::of(self.class, self.key)
+            .weight(self.weight)
+            .deadline(deadline)
+    }
+
+    /// What the tenant is called, if anything.
+    pub(crate) fn tenant(&self) -> Option<&str> {
+        self.identity.as_ref().map(|identity| &*identity.tenant)
+    }
+
+    /// What is known of the tenant by name.
+    pub(crate) fn terms<'p>(&self, plan: &'p Plan) -> Option<&'p Terms> {
+        plan.tenants.get(self.tenant()?)
+    }
+}
+
+/// The one who verifies, if the config says how.
+pub(crate) fn verifier(text: &GatewayText, seed: &Seed) -> Result<Option<Arc<Verifier>>, String> {
+    settings::verifier(text, seed)
+}
+
+pub(crate) use settings::root_secret;
+
+/// Sees who is asking. A credential that was seen before costs nothing; another one is verified after its source was
+/// charged for it, so that nobody draws on another's share by claiming to be them.
+pub(crate) fn recognise(
+    plan: &Plan,
+    parts: &Parts,
+    visit: &Visit,
+    required: bool,
+    now: Duration,
+) -> Result<Caller, Refusal> {
+    let trusted = is_trusted(visit.peer.ip(), &plan.trusted);
+    let address = match trusted {
+        true => client_address(
+            &parts.headers,
+            visit.peer.ip(),
+            &plan.trusted,
+            Trail::default(),
+        ),
+        false => visit.peer.ip(),
+    };
+    let identity = match &plan.verifier {
+        Some(verifier) => {
+            let credential =
+                offered(plan, &parts.headers, visit, trusted).map_err(Refusal::Unknown)?;
+            verified(plan, verifier, credential, address, now)?
+        }
+        None => None,
+    };
+    if required && identity.is_none() {
+        return Err(Refusal::Unknown(Denied::Missing));
+    }
+    Ok(caller(plan, identity, address, trusted))
+}
+
+fn caller(plan: &Plan, identity: Option<Arc<Identity>>, address: IpAddr, trusted: bool) -> Caller {
+    let mut caller = Caller {
+        address,
+        trusted,
+        key: address_key(address),
+        class: Class::ANON,
+        weight: 1,
+        identity: None,
+    };
+    if let Some(identity) = identity {
+        caller.key = identity.key;
+        caller.class = Class(identity.class.0);
+        caller.identity = Some(identity);
+        if let Some(terms) = caller.terms(plan) {
+            (caller.class, caller.weight) = (terms.class, terms.weight);
+        }
+    }
+    caller
+}
+
+fn offered<'a>(
+    plan: &Plan,
+    headers: &'a HeaderMap,
+    visit: &'a Visit,
+    trusted: bool,
+) -> Result<Credential<'a>, Denied> {
+    let tenant_header = plan.tenant_header.as_ref().filter(|_| trusted);
+    let values = tenant_header.map(|name| headers.get_all(name));
+    credential_of(Offered {
+        authorization: headers
+            .get_all(AUTHORIZATION)
+            .iter()
+            .map(|value| value.as_bytes()),
+        api_key: headers
+            .get_all(&plan.key_header)
+            .iter()
+            .map(|value| value.as_bytes()),
+        trusted_header: values.into_iter().flatten().map(|value| value.as_bytes()),
+        certificate: visit.tls.as_deref().and_then(name_of),
+    })
+}
+
+/// The first name a certificate is made out to, or its subject.
+fn name_of(tls: &TlsFacts) -> Option<&str> {
+    let certificate = tls.client.as_ref()?;
+    let named = certificate.dns_names.first().or(certificate.uris.first());
+    Some(named.unwrap_or(&certificate.subject))
+}
+
+fn verified(
+    plan: &Plan,
+    verifier: &Verifier,
+    credential: Credential<'_>,
+    address: IpAddr,
+    now: Duration,
+) -> Result<Option<Arc<Identity>>, Refusal> {
+    if credential == Credential::None {
+        return Ok(None);
+    }
+    let seconds = UnixSeconds(kernel::clock::unix_time().as_secs());
+    let known = match verifier.cached(credential, seconds) {
+        Some(known) => known,
+        None => {
+            // The word of a trusted hop is taken as it is: there is nothing to verify.
+            if !matches!(credential, Credential::TrustedHeader(_)) {
+                let charged = plan
+                    .quotas
+                    .verifications
+                    .check(address_key(address), 1, now);
+                let wait = |denied: rate_quota::Denied| {
+                    denied.retry_after().unwrap_or(Duration::from_secs(60))
+                };
+                charged.map_err(|denied| Refusal::Verifications(wait(denied)))?;
+            }
+            verifier.verify(credential, seconds)
+        }
+    };
+    match known {
+        Ok(identity) => Ok(Some(identity)),
+        // Basic authentication and foreign tokens are the upstream's business where none of ours are configured.
+        Err(Denied::NotAccepted) => Ok(None),
+        Err(denied) => Err(Refusal::Unknown(denied)),
+    }
+}

@@ -1,0 +1,103 @@
+//! The config's identities as the verifier takes them.
+
+use std::sync::Arc;
+
+use passport::{
+    ApiKeySetting, Audience, Issuer, KeyHash, Root, RootKey, Seed, Settings, Standing, Subject,
+    Verifier,
+};
+
+use crate::config::{ClassName, GatewayText, JwtText};
+use crate::metrics::CLASSES;
+
+pub(super) fn verifier(text: &GatewayText, seed: &Seed) -> Result<Option<Arc<Verifier>>, String> {
+    let identity = &text.identity;
+    let nobody = identity.keys.is_empty()
+        && identity.certificates.is_empty()
+        && identity.jwt.is_none()
+        && identity.passport.is_none()
+        && identity.tenant_header.is_none();
+    if nobody {
+        return Ok(None);
+    }
+    let standing = |tenant: &str, tags: &[String]| Standing {
+        class: class_of(text, tenant).to_owned(),
+        tags: tags.to_vec(),
+    };
+    let mut settings = Settings {
+        classes: CLASSES.iter().map(|class| (*class).to_owned()).collect(),
+        ..Settings::default()
+    };
+    for key in &identity.keys {
+        settings.api_keys.push(ApiKeySetting {
+            hash: key
+                .hash
+                .parse::<KeyHash>()
+                .map_err(|error| error.to_string())?,
+            tenant: key.tenant.clone(),
+            standing: standing(&key.tenant, &key.tags),
+            until: None,
+        });
+    }
+    for subject in &identity.certificates {
+        settings.subjects.push(Subject {
+            name: subject.subject.clone(),
+            tenant: subject.tenant.clone(),
+            standing: standing(&subject.tenant, &subject.tags),
+        });
+    }
+    settings.issuers.extend(identity.jwt.as_ref().map(issuer));
+    if let Some(passport) = &identity.passport {
+        let secret = root_secret(passport.root_key.expose());
+        let secret = secret.ok_or("identity.passport.root_key: not 64 hexadecimal digits")?;
+        let key = RootKey::new(&passport.key_id, &secret);
+        settings.roots.push(Root {
+            key: key.map_err(|error| error.to_string())?,
+            class: word(passport.class).to_owned(),
+        });
+    }
+    settings.trusted_header = identity.tenant_header.as_ref().map(|_| standing("", &[]));
+    match Verifier::new(settings, seed) {
+        Ok(verifier) => Ok(Some(Arc::new(verifier))),
+        Err(errors) => Err(errors
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("; ")),
+    }
+}
+
+/// The 32 bytes that 64 hexadecimal digits stand for.
+pub(crate) fn root_secret(text: &str) -> Option<[u8; 32]> {
+    let digits = text.as_bytes();
+    let mut secret = [0; 32];
+    if digits.len() != 64 {
+        return None;
+    }
+    for (byte, pair) in secret.iter_mut().zip(digits.chunks_exact(2)) {
+        let digit = |digit: u8| (digit as char).to_digit(16);
+        *byte = (digit(pair[0])? * 16 + digit(pair[1])?) as u8;
+    }
+    Some(secret)
+}
+
+fn issuer(jwt: &JwtText) -> Issuer {
+    Issuer {
+        tenant_claim: jwt.tenant_claim.clone(),
+        tags_claim: jwt.tags_claim.clone(),
+        ..Issuer::new(
+            &jwt.issuer,
+            Audience::OneOf(vec![jwt.audience.clone()]),
+            word(ClassName::Authed),
+        )
+    }
+}
+
+fn class_of(text: &GatewayText, tenant: &str) -> &'static str {
+    let known = text.tenants.get(tenant);
+    word(known.map_or(ClassName::Authed, |tenant| tenant.class))
+}
+
+fn word(class: ClassName) -> &'static str {
+    CLASSES[crate::plan::class(class).0 as usize]
+}

@@ -1,0 +1,221 @@
+//! Sending a request on: to one endpoint, and to another where that is safe, inside deadline and budget.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::HeaderMap;
+use http::{HeaderName, Method, Request, Response, Uri, Version};
+use kernel::backoff::Backoff;
+use tokio::time::Instant;
+use upstream::{Cause, NoEndpoint, Reply, SendError, Stage, Tried};
+
+use crate::backend::Backend;
+use crate::intake::{Payload, Verdict};
+use crate::plan::Route;
+use crate::reject::Refusal;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Between two tries.
+const BACKOFF: Backoff = Backoff {
+    first_min: Duration::from_millis(50),
+    first_max: Duration::from_millis(100),
+    cap: Duration::from_secs(2),
+};
+
+/// A request as it is to be sent on.
+pub(crate) struct Call {
+    pub(crate) backend: Arc<Backend>,
+    pub(crate) route: Arc<Route>,
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+    pub(crate) headers: HeaderMap,
+    pub(crate) payload: Payload,
+    /// Says what was wrong with a body that was sent as it came.
+    pub(crate) verdict: Option<Arc<Verdict>>,
+    pub(crate) until: Instant,
+    /// What decides where it goes, for upstreams that choose by it.
+    pub(crate) hash: Option<u64>,
+}
+
+/// What came of it.
+pub(crate) struct Outcome {
+    pub(crate) answer: Result<Response<Reply>, Refusal>,
+    pub(crate) tries: u32,
+}
+
+impl Call {
+    /// Whether doing it twice does no harm: the method says so, or the caller does where the route believes it.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        may_repeat(&self.method, &self.headers, &self.route) && self.payload_again().is_some()
+    }
+
+    fn payload_again(&self) -> Option<Payload> {
+        match &self.payload {
+            Payload::Empty => Some(Payload::Empty),
+            Payload::Whole(whole) => Some(Payload::Whole(whole.clone())),
+            Payload::Stream(_) => None,
+        }
+    }
+
+    /// The same once more, if its body is all here.
+    pub(crate) fn again(&self) -> Option<Self> {
+        Some(Self {
+            backend: self.backend.clone(),
+            route: self.route.clone(),
+            method: self.method.clone(),
+            uri: self.uri.clone(),
+            headers: self.headers.clone(),
+            payload: self.payload_again()?,
+            verdict: None,
+            until: self.until,
+            hash: self.hash,
+        })
+    }
+
+    fn copy(&self) -> Option<Request<Payload>> {
+        let mut request = Request::new(self.payload_again()?);
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        Some(request)
+    }
+
+    fn give_away(&mut self) -> Request<Payload> {
+        let payload = std::mem::replace(&mut self.payload, Payload::Empty);
+        let mut request = Request::new(payload);
+        *request.version_mut() = Version::HTTP_11;
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = std::mem::take(&mut self.uri);
+        *request.headers_mut() = std::mem::take(&mut self.headers);
+        request
+    }
+
+    /// Sends it until there is an answer, or no sense in trying again.
+    pub(crate) async fn send(mut self) -> Outcome {
+        let repeatable = self.is_repeatable();
+        let backend = self.backend.clone();
+        backend.body.budget.earn();
+        let mut tried = Tried::default();
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let last = tries >= self.route.retry.tries;
+            let failed = match self.attempt(&tried, repeatable && !last).await {
+                Attempt::Answered(answer) => {
+                    return Outcome {
+                        answer: Ok(answer),
+                        tries,
+                    };
+                }
+                Attempt::NoEndpoint(refusal) => {
+                    return Outcome {
+                        answer: Err(refusal),
+                        tries,
+                    };
+                }
+                Attempt::Failed(failed) => failed,
+            };
+            let pause = failed.pause(tries);
+            let again = !last
+                && (repeatable || failed.nothing_sent())
+                && kernel::clock::now() + pause < self.until
+                && backend.body.budget.spend();
+            if !again {
+                let answer = failed.0.map_err(|error| self.refusal(&error));
+                return Outcome { answer, tries };
+            }
+            backend.body.metrics.retries.inc();
+            if let Err(error) = &failed.0 {
+                tried.note(error);
+            }
+            drop(failed);
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
+        }
+    }
+
+    /// One try. What may be needed again is copied, the rest is given away.
+    async fn attempt(&mut self, tried: &Tried, again: bool) -> Attempt {
+        let picked = self
+            .backend
+            .body
+            .pool
+            .pick(kernel::clock::now(), self.hash, tried);
+        let pick = match picked {
+            Ok(pick) => pick,
+            Err(none) => return Attempt::NoEndpoint(no_endpoint(none)),
+        };
+        let ready = match pick.ready(self.until).await {
+            Ok(ready) => ready,
+            Err(error) => return Attempt::Failed(Failed(Err(error))),
+        };
+        let copied = if again { self.copy() } else { None };
+        let request = copied.unwrap_or_else(|| self.give_away());
+        match ready.send(request, self.until).await {
+            Ok(answer) if !self.route.retry.on_status.contains(&answer.status()) => {
+                Attempt::Answered(answer)
+            }
+            other => Attempt::Failed(Failed(other)),
+        }
+    }
+
+    fn refusal(&self, error: &SendError) -> Refusal {
+        tracing::debug!(%error, upstream = %self.backend.name, "an upstream gave no answer");
+        let spoiled = self.verdict.as_ref().and_then(|verdict| verdict.get());
+        spoiled.unwrap_or(match error.cause() {
+            Cause::RequestBody => Refusal::BodyBroken,
+            Cause::Busy => Refusal::NodeBusy,
+            Cause::Timeout => Refusal::DeadlineUpstream,
+            Cause::Forbidden | Cause::Unreachable | Cause::Untrusted => Refusal::Unreachable,
+            Cause::Garbage => Refusal::UpstreamGarbage,
+            Cause::Oversized => Refusal::UpstreamHead,
+            Cause::Stale | Cause::Closed | Cause::Short | Cause::StreamReset => {
+                Refusal::UpstreamReset
+            }
+        })
+    }
+}
+
+/// What came of one try.
+enum Attempt {
+    Answered(Response<Reply>),
+    Failed(Failed),
+    NoEndpoint(Refusal),
+}
+
+/// A try that went wrong, or got an answer that says so.
+struct Failed(Result<Response<Reply>, SendError>);
+
+impl Failed {
+    /// Whether the request is still here, untouched.
+    fn nothing_sent(&self) -> bool {
+        let before_sending = |error: &SendError| error.stage() <= Stage::Handshake;
+        self.0.as_ref().is_err_and(before_sending)
+    }
+
+    /// How long to wait: not at all where nothing was wrong but an old connection, or nobody was there to be harmed.
+    fn pause(&self, tries: u32) -> Duration {
+        match &self.0 {
+            Err(error) if error.is_stale() || !error.may_have_reached() => Duration::ZERO,
+            _ => BACKOFF.delay(tries - 1, fastrand::f64()),
+        }
+    }
+}
+
+/// Whether a request may be sent twice, as far as its head says.
+pub(crate) fn may_repeat(method: &Method, headers: &HeaderMap, route: &Route) -> bool {
+    route.retry.tries > 1
+        && (method.is_idempotent()
+            || (route.retry.idempotency_key && headers.contains_key(IDEMPOTENCY_KEY)))
+}
+
+fn no_endpoint(none: NoEndpoint) -> Refusal {
+    match none {
+        NoEndpoint::AllOpen { retry_after } => Refusal::BreakerOpen(retry_after),
+        NoEndpoint::NoneHealthy => Refusal::NoEndpoint,
+        NoEndpoint::NoneResolved => Refusal::Unreachable,
+        NoEndpoint::AllBusy => Refusal::NodeBusy,
+    }
+}

@@ -1,0 +1,142 @@
+//! The gateway as a whole: the plan in force, its doors, its children.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use fair_queue::Snapshot;
+use front_door::{DoorSettings, Fault, ProxyProtocol, Service, Timeouts, Upload, Visit};
+use http::{Request, Response};
+use http_rules::request_id;
+use kernel::Kernel;
+use rate_quota::Rate;
+
+use crate::body::Answer;
+use crate::config::GatewayText;
+use crate::plan::Plan;
+use crate::reject::Refusal;
+use crate::shared::Shared;
+use crate::{request, respond, tls};
+
+/// The gateway.
+pub struct Gateway {
+    pub(crate) shared: Arc<Shared>,
+    plan: ArcSwap<Plan>,
+    plain: ArcSwap<DoorSettings>,
+    secure: ArcSwap<DoorSettings>,
+}
+
+impl Gateway {
+    /// A gateway by this config, or what is wrong with it.
+    pub fn new(kernel: &Kernel, text: &GatewayText) -> Result<Arc<Self>, String> {
+        let shared = Shared::new(kernel)?;
+        let plan = Plan::new(&shared, text, None)?;
+        let (plain, secure) = doors(text)?;
+        Ok(Arc::new(Self {
+            shared,
+            plan: ArcSwap::from_pointee(plan),
+            plain: ArcSwap::from_pointee(plain),
+            secure: ArcSwap::from_pointee(secure),
+        }))
+    }
+
+    /// Another config from the next request on; what is under way keeps the one it began with.
+    pub fn apply(&self, text: &GatewayText) -> Result<(), String> {
+        let (plain, secure) = doors(text)?;
+        let plan = Plan::new(&self.shared, text, Some(&self.plan.load()))?;
+        self.plan.store(Arc::new(plan));
+        self.plain.store(Arc::new(plain));
+        self.secure.store(Arc::new(secure));
+        Ok(())
+    }
+
+    pub(crate) fn plan(&self) -> Arc<Plan> {
+        self.plan.load_full()
+    }
+
+    /// What is to be seen of each upstream's queue, with so many of its tenants.
+    pub(crate) fn queues(&self, top: usize) -> Vec<(&'static str, Snapshot)> {
+        let plan = self.plan();
+        let views = plan.backends.iter();
+        views
+            .map(|backend| (backend.body.label, backend.body.slots.snapshot(top)))
+            .collect()
+    }
+
+    pub(crate) fn plain_door(&self) -> Arc<DoorSettings> {
+        self.plain.load_full()
+    }
+
+    pub(crate) fn secure_door(&self) -> Arc<DoorSettings> {
+        self.secure.load_full()
+    }
+
+    /// Reads the certificates again, and takes them over if they can be used.
+    pub(crate) fn renew_certificates(&self) -> Result<(), String> {
+        let text = self.plan().text.clone();
+        let (_, secure) = doors(&text)?;
+        self.secure.store(Arc::new(secure));
+        Ok(())
+    }
+
+    /// Where it listens for plain and for TLS connections, as configured.
+    pub fn addresses(text: &GatewayText) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
+        let secure = text.tls.as_ref().map(|tls| tls.listen.clone());
+        (text.listen.clone(), secure.unwrap_or_default())
+    }
+}
+
+fn doors(text: &GatewayText) -> Result<(DoorSettings, DoorSettings), String> {
+    let ms = Duration::from_millis;
+    let accept_rate = match text.limits.accepts_per_ip {
+        0 => None,
+        rate => Some(Rate::new(rate, Duration::from_secs(1)).map_err(|error| error.to_string())?),
+    };
+    let plain = DoorSettings {
+        max_connections: text.limits.connections,
+        accept_rate,
+        streams_per_connection: text.limits.streams,
+        timeouts: Timeouts {
+            handshake: ms(text.timeouts.handshake_ms),
+            head: ms(text.timeouts.head_ms),
+            body: ms(text.timeouts.body_ms),
+            write: ms(text.timeouts.write_ms),
+            idle: ms(text.timeouts.idle_ms),
+        },
+        proxy_protocol: match text.proxy_protocol {
+            true => ProxyProtocol::Accept {
+                trusted: text.trusted(),
+            },
+            false => ProxyProtocol::Off,
+        },
+        ..DoorSettings::default()
+    };
+    let mut secure = plain.clone();
+    if let Some(text) = &text.tls {
+        let loaded = tls::load(text).map_err(|error| error.to_string())?;
+        let () = loaded;
+    }
+    Ok((plain, secure))
+}
+
+impl Service for Gateway {
+    type Body = Answer;
+
+    async fn call(&self, request: Request<Upload>, visit: &Visit) -> Response<Answer> {
+        request::answer(self.plan(), request, visit).await
+    }
+
+    fn refuse(&self, fault: Fault, _visit: &Visit) -> Response<Bytes> {
+        let refusal = match fault {
+            Fault::Malformed => Refusal::Malformed,
+            Fault::HeadTooLarge => Refusal::HeadTooLarge,
+            Fault::TargetTooLong => Refusal::TargetTooLong,
+            Fault::Panic => Refusal::Internal,
+        };
+        self.shared.metrics.rejected(refusal.reason());
+        let id = request_id::make([fastrand::u64(..), fastrand::u64(..)]);
+        respond::problem(&refusal, id.to_str().unwrap_or(""))
+    }
+}

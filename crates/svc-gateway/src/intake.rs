@@ -1,0 +1,297 @@
+//! A request's body on its way in: counted, decoded where the route asks for it, and kept where a retry may need it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use front_door::{Upload, UploadError};
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use http_rules::decode::{BadBody, Coding, Decoder, Limits};
+use http_rules::forward::strip_trailers;
+
+use crate::reject::Refusal;
+
+/// Bodies up to this may be kept to be sent again.
+pub(crate) const KEPT_BYTES: u64 = 64 * 1024;
+
+/// No body decodes to more than this.
+const DECODED_BYTES: u64 = 8 * 1024 * 1024;
+
+/// What is sent to an upstream.
+pub(crate) enum Payload {
+    Empty,
+    /// All of it is here; it may be sent again.
+    Whole(Bytes),
+    /// It is still coming, and can be sent once.
+    Stream(Box<Intake>),
+}
+
+/// A body as it is sent on, and who can say afterwards what was wrong with it.
+pub(crate) struct Taken {
+    pub(crate) payload: Payload,
+    pub(crate) verdict: Option<Arc<Verdict>>,
+}
+
+impl Taken {
+    pub(crate) fn nothing() -> Self {
+        Self {
+            payload: Payload::Empty,
+            verdict: None,
+        }
+    }
+}
+
+/// A body on its way in.
+pub(crate) struct Intake {
+    upload: Upload,
+    /// Bytes that may still come, as they come.
+    left: u64,
+    decoder: Option<Decoder>,
+    /// What came and is not decoded yet.
+    coded: Bytes,
+    ended: bool,
+    verdict: Arc<Verdict>,
+}
+
+/// Why a body ended early: told to whoever sent it on, since the upstream's side only sees that it did.
+#[derive(Debug, Default)]
+pub(crate) struct Verdict(AtomicU8);
+
+/// How a body may fail.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the request body cannot be sent on: {}", .0.reason())]
+pub(crate) struct Spoiled(pub(crate) Refusal);
+
+const CODES: [Refusal; 4] = [
+    Refusal::BodyTooLarge,
+    Refusal::BodySlow,
+    Refusal::BodyBroken,
+    Refusal::ClientGone,
+];
+
+impl Verdict {
+    fn say(&self, refusal: Refusal) -> Spoiled {
+        let code = match refusal {
+            Refusal::BodyTooLarge => 1,
+            Refusal::BodySlow => 2,
+            Refusal::BodyBroken => 3,
+            Refusal::Coding(bad) => 16 + bad as u8,
+            _ => 4,
+        };
+        self.0.store(code, Ordering::Relaxed);
+        Spoiled(refusal)
+    }
+
+    /// What was wrong with the body, if anything.
+    pub(crate) fn get(&self) -> Option<Refusal> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => None,
+            code @ 1..=4 => Some(CODES[usize::from(code) - 1]),
+            code => BadBody::ALL
+                .iter()
+                .find(|bad| **bad as u8 + 16 == code)
+                .map(|bad| Refusal::Coding(*bad)),
+        }
+    }
+}
+
+/// How long the body says it is, before anything of it is read; nothing where it does not say.
+pub(crate) fn announced(upload: &Upload, most: u64) -> Result<Option<u64>, Refusal> {
+    match upload.size_hint().exact() {
+        Some(length) if length > most => Err(Refusal::BodyTooLarge),
+        length => Ok(length),
+    }
+}
+
+impl Intake {
+    pub(crate) fn new(upload: Upload, most: u64) -> Self {
+        Self {
+            upload,
+            left: most,
+            decoder: None,
+            coded: Bytes::new(),
+            ended: false,
+            verdict: Arc::default(),
+        }
+    }
+
+    /// Decodes what its head says is coded; the head is changed to what is sent on.
+    pub(crate) fn decode(&mut self, headers: &mut HeaderMap) -> Result<(), Refusal> {
+        let coding = Coding::of(headers).map_err(Refusal::Coding)?;
+        if let Some(coding) = coding {
+            self.decoder = Some(Decoder::new(coding, Limits::capped(DECODED_BYTES)));
+            headers.remove(CONTENT_ENCODING);
+            headers.remove(CONTENT_LENGTH);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn decodes(&self) -> bool {
+        self.decoder.is_some()
+    }
+
+    /// What was wrong with it, to be asked when it was sent on.
+    pub(crate) fn verdict(&self) -> Arc<Verdict> {
+        self.verdict.clone()
+    }
+
+    /// Reads all of it.
+    pub(crate) async fn whole(mut self, announced: u64) -> Result<Bytes, Refusal> {
+        let mut whole = BytesMut::new();
+        while let Some(frame) = self.frame().await {
+            let frame = frame.map_err(|spoiled| spoiled.0)?;
+            if let Ok(data) = frame.into_data() {
+                if whole.is_empty() && data.len() as u64 >= announced {
+                    return Ok(data);
+                }
+                whole.extend_from_slice(&data);
+            }
+        }
+        Ok(whole.freeze())
+    }
+
+    /// Counts what came; it is decoded piece by piece, as it is asked for.
+    fn take(&mut self, data: Bytes) -> Result<Bytes, Spoiled> {
+        match self.left.checked_sub(data.len() as u64) {
+            Some(left) => self.left = left,
+            None => return Err(self.verdict.say(Refusal::BodyTooLarge)),
+        }
+        if self.decoder.is_none() {
+            return Ok(data);
+        }
+        self.coded = data;
+        self.piece()
+    }
+
+    /// The next decoded piece; empty when more has to come first.
+    fn piece(&mut self) -> Result<Bytes, Spoiled> {
+        let Some(decoder) = &mut self.decoder else {
+            return Ok(Bytes::new());
+        };
+        let piece = decoder.push(&mut self.coded);
+        let piece = piece.map_err(|bad| self.verdict.say(Refusal::Coding(bad)))?;
+        Ok(piece.unwrap_or_default())
+    }
+
+    fn end(&mut self) -> Result<(), Spoiled> {
+        match self.decoder.as_ref().map_or(Ok(()), Decoder::finish) {
+            Ok(()) => Ok(()),
+            Err(bad) => Err(self.verdict.say(Refusal::Coding(bad))),
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Spoiled>>> {
+        loop {
+            let piece = self.piece()?;
+            if !piece.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(piece))));
+            }
+            let frame = match ready!(Pin::new(&mut self.upload).poll_frame(cx)) {
+                Some(Ok(frame)) => frame,
+                Some(Err(error)) => return Poll::Ready(Some(Err(self.verdict.say(cause(&error))))),
+                None => {
+                    self.ended = true;
+                    return Poll::Ready(self.end().err().map(Err));
+                }
+            };
+            match frame.into_data() {
+                Ok(data) => {
+                    let data = self.take(data)?;
+                    if !data.is_empty() {
+                        return Poll::Ready(Some(Ok(Frame::data(data))));
+                    }
+                }
+                Err(other) => return Poll::Ready(Some(Ok(trailers(other)))),
+            }
+        }
+    }
+}
+
+impl Body for Intake {
+    type Data = Bytes;
+    type Error = Spoiled;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Spoiled>>> {
+        let this = self.get_mut();
+        if this.ended {
+            return Poll::Ready(None);
+        }
+        let polled = this.poll(cx);
+        this.ended |= matches!(polled, Poll::Ready(Some(Err(_))));
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended || (self.decoder.is_none() && self.upload.is_end_stream())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.decoder {
+            None => self.upload.size_hint(),
+            Some(_) => SizeHint::default(),
+        }
+    }
+}
+
+fn trailers(frame: Frame<Bytes>) -> Frame<Bytes> {
+    match frame.into_trailers() {
+        Ok(mut trailers) => {
+            strip_trailers(&mut trailers);
+            Frame::trailers(trailers)
+        }
+        Err(frame) => frame,
+    }
+}
+
+fn cause(error: &UploadError) -> Refusal {
+    match error {
+        UploadError::TooSlow => Refusal::BodySlow,
+        UploadError::Malformed(_) => Refusal::BodyBroken,
+        UploadError::Gone(_) => Refusal::ClientGone,
+    }
+}
+
+impl Body for Payload {
+    type Data = Bytes;
+    type Error = Spoiled;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Spoiled>>> {
+        let this = self.get_mut();
+        match this {
+            Payload::Empty => Poll::Ready(None),
+            Payload::Whole(whole) => {
+                let data = std::mem::take(whole);
+                *this = Payload::Empty;
+                Poll::Ready(Some(Ok(Frame::data(data))))
+            }
+            Payload::Stream(intake) => Pin::new(&mut **intake).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Payload::Empty => true,
+            Payload::Whole(whole) => whole.is_empty(),
+            Payload::Stream(intake) => intake.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Payload::Empty => SizeHint::with_exact(0),
+            Payload::Whole(whole) => SizeHint::with_exact(whole.len() as u64),
+            Payload::Stream(intake) => intake.size_hint(),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What one request holds and leaves behind: its places, its times, its line in the log. Settled once, however it ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use concurrency_gate::{Lease, Outcome};
+use http::{HeaderValue, Method, Uri};
+use upstream::Timing;
+
+use crate::backend::Backend;
+use crate::caller::Caller;
+use crate::config::AccessLevel;
+use crate::metrics::CLASSES;
+use crate::plan::{Plan, Route};
+use crate::reject::Refusal;
+use crate::shared::{Presence, Stream, millis};
+use crate::slots::Place;
+
+/// One request on its way.
+pub(crate) struct Journey {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) began: Duration,
+    pub(crate) id: HeaderValue,
+    pub(crate) route: Option<Arc<Route>>,
+    pub(crate) caller: Option<Caller>,
+    pub(crate) tries: u32,
+    pub(crate) bytes: u64,
+    asked: Option<(Method, Uri)>,
+    backend: Option<Arc<Backend>>,
+    place: Option<Place>,
+    lease: Option<Lease<'static, String>>,
+    _presence: Option<Presence>,
+    stream: Option<Stream>,
+    times: Times,
+    status: u16,
+    reason: &'static str,
+    settled: bool,
+}
+
+/// How long each part took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    queue: Duration,
+    upstream_began: Duration,
+    upstream: Duration,
+    connect: Duration,
+}
+
+impl Journey {
+    pub(crate) fn begin(plan: Arc<Plan>, id: HeaderValue, method: &Method, uri: &Uri) -> Box<Self> {
+        let began = plan.shared.timeline.now();
+        let asked = (plan.access_log != AccessLevel::Off).then(|| (method.clone(), uri.clone()));
+        let presence = plan.shared.enter(plan.inflight);
+        Box::new(Self {
+            began,
+            id,
+            route: None,
+            caller: None,
+            tries: 0,
+            bytes: 0,
+            asked,
+            backend: None,
+            place: None,
+            lease: None,
+            _presence: presence,
+            stream: None,
+            times: Times::default(),
+            status: 499,
+            reason: "client-gone",
+            settled: false,
+            plan,
+        })
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.plan.shared.timeline.now()
+    }
+
+    /// Whether the node had room for it.
+    pub(crate) fn is_let_in(&self) -> bool {
+        self._presence.is_some()
+    }
+
+    /// It has a place at an upstream.
+    pub(crate) fn placed(&mut self, backend: &Arc<Backend>, place: Place, asked_at: Duration) {
+        self.times.queue = place.since.saturating_sub(asked_at);
+        // Who found a free place did not wait; the two readings of the clock are not a wait.
+        if self.times.queue > Duration::from_micros(50)
+            && let Some(caller) = &self.caller
+        {
+            let waited = &self.plan.shared.metrics.waited[usize::from(caller.class.0)];
+            waited.observe(self.times.queue.as_secs_f64());
+        }
+        self.times.upstream_began = place.since;
+        self.place = Some(place);
+        self.backend = Some(backend.clone());
+    }
+
+    pub(crate) fn gated(&mut self, lease: Lease<'static, String>) {
+        self.lease = Some(lease);
+    }
+
+    /// The head of an answer is here.
+    pub(crate) fn headed(&mut self, status: u16, timing: Timing) {
+        self.status = status;
+        self.reason = "";
+        self.times.connect = timing.connect.unwrap_or_default();
+        self.times.upstream = self.now().saturating_sub(self.times.upstream_began);
+        if let Some(backend) = &self.backend {
+            backend
+                .body
+                .metrics
+                .seconds
+                .observe(self.times.upstream.as_secs_f64());
+        }
+    }
+
+    /// It goes on for long: its place goes to others, and it counts as a stream of its tenant.
+    pub(crate) fn becomes_stream(&mut self) -> Result<(), Refusal> {
+        let key = self.caller.as_ref().map_or(0, |caller| caller.key);
+        let stream = self
+            .plan
+            .shared
+            .open_stream(key, self.plan.streams_per_tenant);
+        self.stream = Some(stream.ok_or(Refusal::StreamsFull)?);
+        self.give_back(Some(Outcome::Success));
+        Ok(())
+    }
+
+    /// The deadline passed: where was it?
+    pub(crate) fn too_late(&self) -> Refusal {
+        match self.place {
+            Some(_) => Refusal::DeadlineUpstream,
+            None => Refusal::DeadlineInQueue,
+        }
+    }
+
+    /// The answer's body has ended as it should.
+    pub(crate) fn finish(&mut self) {
+        let failed = self.status >= 500;
+        self.settle(Some(if failed {
+            Outcome::Failure
+        } else {
+            Outcome::Success
+        }));
+    }
+
+    /// It ends here, for this reason.
+    pub(crate) fn refused(&mut self, refusal: &Refusal) {
+        self.status = refusal.status();
+        self.reason = refusal.reason();
+        self.plan.shared.metrics.rejected(self.reason);
+        let outcome = match refusal {
+            Refusal::DeadlineUpstream
+            | Refusal::Unreachable
+            | Refusal::UpstreamReset
+            | Refusal::UpstreamGarbage
+            | Refusal::UpstreamHead => Some(Outcome::Failure),
+            _ => None,
+        };
+        self.settle(outcome);
+    }
+
+    /// The answer broke off after it had begun.
+    pub(crate) fn broke_off(&mut self, refusal: &Refusal) {
+        self.reason = refusal.reason();
+        self.plan.shared.metrics.rejected(self.reason);
+        self.settle(Some(Outcome::Failure));
+    }
+
+    fn give_back(&mut self, outcome: Option<Outcome>) {
+        let now = self.now();
+        if let (Some(place), Some(backend)) = (self.place.take(), &self.backend) {
+            let lasting = &backend.body;
+            if outcome == Some(Outcome::Success) {
+                lasting.usual.note(now.saturating_sub(place.since));
+            }
+            let cost = self.route.as_ref().map_or(1, |route| route.cost);
+            lasting
+                .slots
+                .leave(place, outcome, cost, lasting.usual.get(), now);
+        }
+        if let Some(lease) = self.lease.take() {
+            match outcome {
+                Some(Outcome::Success) => lease.success(now),
+                Some(Outcome::Failure) => lease.failure(now),
+                None => lease.ignore(),
+            }
+        }
+    }
+
+    fn settle(&mut self, outcome: Option<Outcome>) {
+        if std::mem::replace(&mut self.settled, true) {
+            return;
+        }
+        self.give_back(outcome);
+        let took = self.now().saturating_sub(self.began);
+        if let Some(route) = &self.route {
+            route.metrics.answered(self.status, took);
+        }
+        self.log(took);
+    }
+
+    fn log(&self, took: Duration) {
+        let wanted = match self.plan.access_log {
+            AccessLevel::Off => false,
+            AccessLevel::Refused => !self.reason.is_empty() || self.status >= 500,
+            AccessLevel::All => true,
+        };
+        let (true, Some((method, uri))) = (wanted, &self.asked) else {
+            return;
+        };
+        let caller = self.caller.as_ref();
+        tracing::info!(
+            target: "access",
+            id = self.id.to_str().unwrap_or(""),
+            %method,
+            path = uri.path(),
+            route = self.route.as_ref().map_or("", |route| &route.name),
+            upstream = self.backend.as_ref().map_or("", |backend| &backend.name),
+            tenant = caller.and_then(Caller::tenant).unwrap_or(""),
+            class = caller.map_or("", |caller| CLASSES[usize::from(caller.class.0).min(2)]),
+            client = ?caller.map(|caller| caller.address),
+            status = self.status,
+            reason = self.reason,
+            tries = self.tries,
+            bytes = self.bytes,
+            cost = self.route.as_ref().map_or(0, |route| route.cost),
+            queue_ms = millis(self.times.queue),
+            connect_ms = millis(self.times.connect),
+            upstream_ms = millis(self.times.upstream),
+            total_ms = millis(took),
+        );
+    }
+}
+
+/// Dropped on its way: the client left, or the node is ending.
+impl Drop for Journey {
+    fn drop(&mut self) {
+        if !self.settled {
+            if self.reason.is_empty() {
+                self.reason = Refusal::ClientGone.reason();
+            }
+            self.plan.shared.metrics.rejected(self.reason);
+            self.settle(None);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A request as its upstream sees it: what is ours to say is said anew, what was for us alone is gone.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::time::Duration;
+
+use front_door::Visit;
+use http::header::{HOST, HeaderMap};
+use http::uri::Uri;
+use http::{HeaderName, HeaderValue};
+use http_rules::deadline;
+use http_rules::forward::{Fields, Forwarding, Hop, request_upgrade, strip_hop_by_hop};
+use http_rules::request_id;
+use http_rules::trace::{TRACEPARENT, TraceContext};
+
+use crate::backend::Backend;
+use crate::forward::Call;
+use crate::intake::Taken;
+use crate::journey::Journey;
+use crate::plan::{Plan, Route};
+use crate::request::Draft;
+use crate::tunnel::Wish;
+
+/// What upstreams are told the tenant in, unless the config names a header of its own.
+static TENANT: HeaderName = HeaderName::from_static("x-tenant");
+
+/// The request that is sent on.
+pub(crate) fn call(
+    journey: &Journey,
+    draft: &mut Draft,
+    taken: Taken,
+    wish: Option<&Wish>,
+    (backend, route): (&Arc<Backend>, &Arc<Route>),
+    visit: &Visit,
+    until: Duration,
+) -> Call {
+    let plan = &journey.plan;
+    let mut headers = std::mem::take(&mut draft.parts.headers);
+    let hash = hash(plan, journey, backend, &headers);
+    strip_hop_by_hop(&mut headers);
+    if let Some(wish) = wish {
+        request_upgrade(&mut headers, wish.protocol.clone());
+    }
+    identify(plan, journey, &mut headers);
+    originate(journey, draft, visit, &mut headers);
+    let left = until.saturating_sub(journey.now());
+    deadline::pass_on(&mut headers, left, kernel::clock::unix_time);
+    headers.insert(request_id::NAME, journey.id.clone());
+    trace(&mut headers);
+    plan.shared.node.sign(&mut headers, draft.parts.version);
+    let host = route
+        .host
+        .clone()
+        .or_else(|| HeaderValue::from_str(&draft.host).ok());
+    if let Some(host) = host {
+        headers.insert(HOST, host);
+    }
+    route.request_edits.apply(&mut headers);
+    let path = route.rewrite.apply(&draft.parts.uri);
+    Call {
+        backend: backend.clone(),
+        route: route.clone(),
+        method: draft.parts.method.clone(),
+        uri: path.map(Uri::from).unwrap_or_default(),
+        headers,
+        payload: taken.payload,
+        verdict: taken.verdict,
+        until: plan.shared.timeline.instant(until),
+        hash,
+    }
+}
+
+/// The tenant as it was verified, never as it was claimed; keys meant for us go no further.
+fn identify(plan: &Plan, journey: &Journey, headers: &mut HeaderMap) {
+    let name = plan.tenant_header.as_ref().unwrap_or(&TENANT);
+    headers.remove(name);
+    if plan.verifier.is_none() {
+        return;
+    }
+    headers.remove(&plan.key_header);
+    let tenant = journey.caller.as_ref().and_then(|caller| caller.tenant());
+    if let Some(tenant) = tenant.and_then(|tenant| HeaderValue::from_str(tenant).ok()) {
+        headers.insert(name, tenant);
+    }
+}
+
+fn originate(journey: &Journey, draft: &Draft, visit: &Visit, headers: &mut HeaderMap) {
+    let trusted = journey.caller.as_ref().is_some_and(|caller| caller.trusted);
+    let hop = if trusted {
+        Hop::Trusted
+    } else {
+        Hop::Untrusted
+    };
+    let fields = Fields {
+        x_forwarded: true,
+        forwarded: headers.contains_key(http::header::FORWARDED),
+    };
+    let forwarding = Forwarding::new(visit.peer.ip(), visit.tls.is_some());
+    forwarding.apply(headers, &draft.host, hop, fields);
+}
+
+/// The caller's trace, or a new one.
+fn trace(headers: &mut HeaderMap) {
+    if TraceContext::given(headers).is_none() {
+        let begun = TraceContext::begin(
+            [fastrand::u64(..), fastrand::u64(..)],
+            fastrand::u64(..),
+            false,
+        );
+        headers.insert(TRACEPARENT, begun.value());
+    }
+}
+
+/// What decides where a request goes, where the upstream chooses by that.
+fn hash(plan: &Plan, journey: &Journey, backend: &Backend, headers: &HeaderMap) -> Option<u64> {
+    if !backend.hashes {
+        return None;
+    }
+    let named = backend
+        .hash_header
+        .as_ref()
+        .and_then(|name| headers.get(name));
+    let own = journey.caller.as_ref().map_or(0, |caller| caller.key);
+    Some(named.map_or(own, |value| plan.shared.hasher.hash_one(value.as_bytes())))
+}

@@ -1,0 +1,296 @@
+//! A config made ready to be followed: one whole snapshot, which each request holds from its head to its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use concurrency_gate::KeyHandle;
+use fair_queue::Class;
+use hashbrown::HashMap;
+use http::{HeaderName, HeaderValue, StatusCode};
+use ipnet::IpNet;
+use passport::Verifier;
+use rate_quota::Quota;
+
+use crate::backend::Backend;
+use crate::config::{AccessLevel, ClassName, GatewayText, RateText, RouteText};
+use crate::metrics::RouteMetrics;
+use crate::policy::Policy;
+use crate::quota::{self, Quotas};
+use crate::rewrite::{Edits, Redirect, Rewrite};
+use crate::routes::{Matcher, Router};
+use crate::shared::Shared;
+
+/// A config made ready.
+pub(crate) struct Plan {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) router: Router<Arc<Route>>,
+    pub(crate) backends: Vec<Arc<Backend>>,
+    pub(crate) tenants: HashMap<String, Terms>,
+    pub(crate) quotas: Arc<Quotas>,
+    pub(crate) verifier: Option<Arc<Verifier>>,
+    pub(crate) policy: Option<Policy>,
+    pub(crate) trusted: Vec<IpNet>,
+    pub(crate) tenant_header: Option<HeaderName>,
+    pub(crate) key_header: HeaderName,
+    pub(crate) access_log: AccessLevel,
+    pub(crate) inflight: u32,
+    pub(crate) streams_per_tenant: u32,
+    pub(crate) upstream_patience: Duration,
+    /// What it was made from.
+    pub(crate) text: GatewayText,
+}
+
+/// What is known of a tenant.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    pub(crate) class: Class,
+    pub(crate) weight: u32,
+    pub(crate) rate: Option<Arc<Quota>>,
+}
+
+/// A route made ready.
+pub(crate) struct Route {
+    pub(crate) name: String,
+    pub(crate) target: Target,
+    pub(crate) rewrite: Rewrite,
+    pub(crate) host: Option<HeaderValue>,
+    pub(crate) request_edits: Edits,
+    pub(crate) response_edits: Edits,
+    pub(crate) deadline: Duration,
+    pub(crate) body_bytes: u64,
+    pub(crate) decode: bool,
+    pub(crate) cost: u64,
+    pub(crate) gate: Option<KeyHandle<String>>,
+    pub(crate) rate: Option<(RateText, Arc<Quota>)>,
+    pub(crate) identity_required: bool,
+    pub(crate) retry: Retry,
+    pub(crate) metrics: RouteMetrics,
+}
+
+/// Where a route leads.
+pub(crate) enum Target {
+    /// To one upstream, or to several by weight.
+    Upstreams(Split),
+    Redirect(Redirect),
+}
+
+/// One or more upstreams.
+pub(crate) struct Split {
+    /// The weights up to and with each.
+    parts: Vec<(u32, Arc<Backend>)>,
+    whole: u32,
+}
+
+/// When a request is tried again.
+#[derive(Clone, Debug)]
+pub(crate) struct Retry {
+    pub(crate) tries: u32,
+    pub(crate) on_status: Vec<StatusCode>,
+    pub(crate) idempotency_key: bool,
+}
+
+impl Split {
+    fn new(parts: impl Iterator<Item = (u32, Arc<Backend>)>) -> Self {
+        let mut whole = 0;
+        let parts = parts.map(|(weight, backend)| {
+            whole += weight;
+            (whole, backend)
+        });
+        let parts = parts.collect();
+        Self { parts, whole }
+    }
+
+    /// One of them, as often as its weight says. `draw` is any number.
+    pub(crate) fn choose(&self, draw: impl FnOnce() -> u64) -> &Arc<Backend> {
+        let first = &self.parts[0].1;
+        if self.parts.len() == 1 {
+            return first;
+        }
+        let point = (draw() % u64::from(self.whole.max(1))) as u32;
+        let chosen = self.parts.iter().find(|(up_to, _)| point < *up_to);
+        chosen.map_or(first, |(_, backend)| backend)
+    }
+}
+
+impl Plan {
+    /// Makes a config ready. What it names like the one before keeps its state.
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        text: &GatewayText,
+        before: Option<&Plan>,
+    ) -> Result<Self, String> {
+        let backends = Backend::all(shared, text, before)?;
+        let text = with_shorthand(text);
+        let verifier = match before {
+            Some(before) if before.has_same_identities(&text) => before.verifier.clone(),
+            _ => crate::caller::verifier(&text, &shared.seed)?,
+        };
+        let same_quotas = before.filter(|before| before.text.quota == text.quota);
+        let quotas = same_quotas.map(|before| before.quotas.clone());
+        let routes: Result<Vec<_>, String> = text
+            .routes
+            .iter()
+            .enumerate()
+            .map(|(index, route)| {
+                let matcher = Matcher::compile(route).map_err(|error| error.what)?;
+                let made = Route::new(shared, &text, index, route, &backends, before)?;
+                Ok((matcher, Arc::new(made)))
+            })
+            .collect();
+        Ok(Self {
+            shared: shared.clone(),
+            router: Router::new(routes?),
+            tenants: tenants(&text, before),
+            quotas: quotas.unwrap_or_else(|| Arc::new(Quotas::new(&text.quota))),
+            verifier,
+            policy: text.policy.as_ref().map(Policy::load).transpose()?,
+            trusted: text.trusted(),
+            tenant_header: parsed(text.identity.tenant_header.as_deref()),
+            key_header: parsed(text.identity.key_header.as_deref())
+                .unwrap_or(HeaderName::from_static("x-api-key")),
+            access_log: text.access_log.level,
+            inflight: text.limits.inflight,
+            streams_per_tenant: text.limits.streams_per_tenant,
+            upstream_patience: Duration::from_millis(text.timeouts.upstream_ms),
+            backends,
+            text,
+        })
+    }
+
+    fn has_same_identities(&self, text: &GatewayText) -> bool {
+        self.text.identity == text.identity && self.text.tenants == text.tenants
+    }
+
+    /// An upstream by name.
+    pub(crate) fn backend(&self, name: &str) -> Option<&Arc<Backend>> {
+        self.backends.iter().find(|backend| backend.name == name)
+    }
+
+    fn route(&self, name: &str) -> Option<&Arc<Route>> {
+        self.router.targets().find(|route| route.name == name)
+    }
+}
+
+/// `to` written out as the upstream and the route it is short for.
+fn with_shorthand(text: &GatewayText) -> GatewayText {
+    let mut text = text.clone();
+    if text.to.is_some()
+        && text
+            .routes
+            .iter()
+            .all(|route| route.upstream.as_deref() != Some("main"))
+    {
+        text.routes.push(RouteText {
+            name: Some("main".to_owned()),
+            upstream: Some("main".to_owned()),
+            ..RouteText::default()
+        });
+    }
+    text
+}
+
+fn parsed(name: Option<&str>) -> Option<HeaderName> {
+    name.and_then(|name| name.parse().ok())
+}
+
+fn tenants(text: &GatewayText, before: Option<&Plan>) -> HashMap<String, Terms> {
+    let terms = |(name, tenant): (&String, &crate::config::TenantText)| {
+        let same = before.filter(|before| {
+            let known = before.text.tenants.get(name);
+            known.is_some_and(|known| known.rate == tenant.rate)
+        });
+        let kept = same.and_then(|before| before.tenants.get(name)?.rate.clone());
+        let terms = Terms {
+            class: class(tenant.class),
+            weight: tenant.weight,
+            rate: kept.or_else(|| Some(Arc::new(quota::new(tenant.rate.as_ref()?)))),
+        };
+        (name.clone(), terms)
+    };
+    text.tenants.iter().map(terms).collect()
+}
+
+/// The class as the fair queue knows it.
+pub(crate) fn class(name: ClassName) -> Class {
+    match name {
+        ClassName::Anon => Class::ANON,
+        ClassName::Authed => Class::AUTHED,
+        ClassName::Internal => Class::INTERNAL,
+    }
+}
+
+impl Route {
+    fn new(
+        shared: &Shared,
+        gateway: &GatewayText,
+        index: usize,
+        text: &RouteText,
+        backends: &[Arc<Backend>],
+        before: Option<&Plan>,
+    ) -> Result<Self, String> {
+        let name = text
+            .name
+            .clone()
+            .unwrap_or_else(|| format!("route-{index}"));
+        let label = shared.metrics.label(&name);
+        let known = before.and_then(|before| before.route(&name));
+        let same_rate = known
+            .and_then(|route| route.rate.clone())
+            .filter(|(rate, _)| Some(*rate) == text.rate);
+        let statuses = text.retry.on_status.iter();
+        Ok(Self {
+            target: target(text, backends)?,
+            rewrite: Rewrite::compile(text)?,
+            host: text
+                .upstream_host
+                .as_ref()
+                .and_then(|host| host.parse().ok()),
+            request_edits: Edits::of_requests(text),
+            response_edits: Edits::of_responses(text),
+            deadline: Duration::from_millis(
+                text.deadline_ms.unwrap_or(gateway.timeouts.request_ms),
+            ),
+            body_bytes: text.body_bytes.unwrap_or(gateway.limits.body_bytes),
+            decode: text.decode,
+            cost: text.cost.unwrap_or(1),
+            gate: shared.gate_of(&name, text)?,
+            rate: same_rate.or_else(|| text.rate.map(|rate| (rate, Arc::new(quota::new(&rate))))),
+            identity_required: text.identity.unwrap_or(gateway.identity.required),
+            retry: Retry {
+                tries: text.retry.tries,
+                on_status: statuses
+                    .filter_map(|code| StatusCode::from_u16(*code).ok())
+                    .collect(),
+                idempotency_key: text.retry.idempotency_key,
+            },
+            metrics: shared.metrics.route(label),
+            name,
+        })
+    }
+}
+
+fn target(text: &RouteText, backends: &[Arc<Backend>]) -> Result<Target, String> {
+    let named = |name: &str| {
+        let found = backends.iter().find(|backend| backend.name == name);
+        found
+            .cloned()
+            .ok_or_else(|| format!("there is no upstream `{name}`"))
+    };
+    if let Some(redirect) = Redirect::compile(text) {
+        return Ok(Target::Redirect(redirect));
+    }
+    if let Some(name) = &text.upstream {
+        return Ok(Target::Upstreams(Split::new(
+            [(1, named(name)?)].into_iter(),
+        )));
+    }
+    let parts: Result<Vec<_>, String> = text
+        .split
+        .iter()
+        .map(|part| Ok((part.weight, named(&part.upstream)?)))
+        .collect();
+    match parts? {
+        parts if parts.is_empty() => Err("a route leads nowhere".to_owned()),
+        parts => Ok(Target::Upstreams(Split::new(parts.into_iter()))),
+    }
+}

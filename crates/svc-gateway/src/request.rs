@@ -1,0 +1,332 @@
+//! The story of a request: from its head to the answer of its upstream, or to a refusal that says why.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fair_queue::Refused;
+use front_door::{Upload, Visit};
+use http::request::Parts;
+use http::{Request, Response, StatusCode};
+use http_body::Body;
+use http_rules::authority::Authority;
+use http_rules::{deadline, framing, path, request_id};
+
+use crate::backend::Backend;
+use crate::body::Answer;
+use crate::caller::{self, Caller};
+use crate::forward;
+use crate::intake::{self, Intake, Payload, Taken};
+use crate::journey::Journey;
+use crate::plan::{Plan, Route, Target};
+use crate::policy::Case;
+use crate::quota::{self, Standing, Whose, Window};
+use crate::reject::Refusal;
+use crate::routes::{Found, Question};
+use crate::tunnel::{self, Wish};
+use crate::{dispatch, outbound, respond};
+
+/// The shortest deadline anybody gets: less cannot be kept.
+const LEAST_DEADLINE: Duration = Duration::from_millis(1);
+
+/// Answers a request.
+pub(crate) async fn answer(
+    plan: Arc<Plan>,
+    request: Request<Upload>,
+    visit: &Visit,
+) -> Response<Answer> {
+    let id = request_id::given(request.headers()).cloned();
+    let id = id.unwrap_or_else(|| request_id::make([fastrand::u64(..), fastrand::u64(..)]));
+    let mut journey = Journey::begin(plan, id, request.method(), request.uri());
+    match travel(&mut journey, request, visit).await {
+        Ok(Arrival::Answer(answer, standing)) => respond::answer(journey, answer, standing),
+        Ok(Arrival::Tunnel(ends)) => tunnel::open(journey, ends),
+        Ok(Arrival::Elsewhere(response)) => respond::done(journey, response),
+        Err(refusal) => respond::refusal(journey, refusal),
+    }
+}
+
+/// How a request arrives.
+pub(crate) enum Arrival {
+    Answer(Response<upstream::Reply>, Option<Standing>),
+    Tunnel(tunnel::Ends),
+    Elsewhere(Response<Answer>),
+}
+
+/// The way, step by step; each may end it. Nothing here costs more than looking, until the request is admitted.
+async fn travel(
+    journey: &mut Journey,
+    request: Request<Upload>,
+    visit: &Visit,
+) -> Result<Arrival, Refusal> {
+    let plan = journey.plan.clone();
+    let (parts, upload) = request.into_parts();
+    let authority = read(&parts, visit, &plan)?;
+    let route = find(&plan, &authority, &parts)?;
+    journey.route = Some(route.clone());
+    let backend = match &route.target {
+        Target::Upstreams(split) => split.choose(|| fastrand::u64(..)),
+        Target::Redirect(redirect) => return respond::elsewhere(redirect, &authority, &parts),
+    };
+    let until = journey.began + patience(&route, &parts);
+    let caller = caller::recognise(&plan, &parts, visit, route.identity_required, journey.began)?;
+    let length = intake::announced(&upload, most_bytes(&route, &caller))?;
+    permit(&plan, &route, &authority, &caller, &parts, length)?;
+    let standing = charge(&plan, &route, &caller, journey.began)?;
+    let host = authority.text.to_owned();
+    let most_bytes = most_bytes(&route, &caller);
+    journey.caller = Some(caller);
+    let mut draft = Draft {
+        parts,
+        upload: Some(upload),
+        host,
+        length,
+        most_bytes,
+    };
+    let on_time = proceed(journey, backend, &route, &mut draft, visit, until);
+    match tokio::time::timeout_at(plan.shared.timeline.instant(until), on_time).await {
+        Ok(arrived) => arrived.map(|arrival| arrival.with(standing)),
+        Err(_late) => Err(journey.too_late()),
+    }
+}
+
+/// Waits for its turn, takes in what it brings, and sends it on.
+async fn proceed(
+    journey: &mut Journey,
+    backend: &Arc<Backend>,
+    route: &Arc<Route>,
+    draft: &mut Draft,
+    visit: &Visit,
+    until: Duration,
+) -> Result<Arrival, Refusal> {
+    admit(journey, backend, route, until).await?;
+    let wish = Wish::of(&mut draft.parts);
+    let payload = take_in(draft, route).await?;
+    let call = outbound::call(
+        journey,
+        draft,
+        payload,
+        wish.as_ref(),
+        (backend, route),
+        visit,
+        until,
+    );
+    let sent = dispatch::send(journey, call).await;
+    journey.tries = sent.tries;
+    let answer = sent.answer?;
+    journey.headed(answer.status().as_u16(), answer.body().timing());
+    match wish {
+        Some(wish) if answer.status() == StatusCode::SWITCHING_PROTOCOLS => {
+            Ok(Arrival::Tunnel(wish.granted(answer)))
+        }
+        _ => Ok(Arrival::Answer(answer, None)),
+    }
+}
+
+impl Arrival {
+    fn with(self, standing: Option<Standing>) -> Self {
+        match self {
+            Arrival::Answer(answer, _) => Arrival::Answer(answer, standing),
+            other => other,
+        }
+    }
+}
+
+/// A request that was let in, in parts.
+pub(crate) struct Draft {
+    pub(crate) parts: Parts,
+    pub(crate) upload: Option<Upload>,
+    /// The one authority it was made for.
+    pub(crate) host: String,
+    pub(crate) length: Option<u64>,
+    pub(crate) most_bytes: u64,
+}
+
+/// The head can be read in one way only, and is meant for us.
+fn read<'a>(parts: &'a Parts, visit: &Visit, plan: &Plan) -> Result<Authority<'a>, Refusal> {
+    let checked = framing::check(parts).map_err(Refusal::Framing)?;
+    path::check(parts.uri.path().as_bytes()).map_err(Refusal::Path)?;
+    let named = visit
+        .tls
+        .as_ref()
+        .and_then(|tls| tls.server_name.as_deref());
+    if named.is_some_and(|named| !named.eq_ignore_ascii_case(&checked.authority.host)) {
+        return Err(Refusal::Misdirected);
+    }
+    if plan.shared.node.has_passed(&parts.headers) {
+        return Err(Refusal::Loop);
+    }
+    Ok(checked.authority)
+}
+
+fn find<'p>(
+    plan: &'p Plan,
+    authority: &Authority<'_>,
+    parts: &Parts,
+) -> Result<&'p Arc<Route>, Refusal> {
+    let question = Question {
+        host: &authority.host,
+        path: parts.uri.path(),
+        method: &parts.method,
+        headers: &parts.headers,
+    };
+    match plan.router.find(question) {
+        Found::Route(route) => Ok(route),
+        Found::OtherMethod => Err(Refusal::OtherMethod),
+        Found::Nothing => Err(Refusal::NoRoute),
+    }
+}
+
+/// How long it may take until the answer begins: what the caller asks for, at most what the route allows.
+fn patience(route: &Route, parts: &Parts) -> Duration {
+    let bounds = deadline::Bounds {
+        least: LEAST_DEADLINE.min(route.deadline),
+        most: route.deadline,
+    };
+    deadline::budget(&parts.headers, bounds, kernel::clock::unix_time)
+}
+
+/// Bytes the body may have: what the route allows, and the credential.
+fn most_bytes(route: &Route, caller: &Caller) -> u64 {
+    let credential = caller
+        .identity
+        .as_ref()
+        .and_then(|identity| identity.limits.body_bytes_max());
+    credential.map_or(route.body_bytes, |most| most.min(route.body_bytes))
+}
+
+fn permit(
+    plan: &Plan,
+    route: &Route,
+    authority: &Authority<'_>,
+    caller: &Caller,
+    parts: &Parts,
+    length: Option<u64>,
+) -> Result<(), Refusal> {
+    if let Some(identity) = &caller.identity
+        && identity
+            .limits
+            .admit(parts.method.as_str(), parts.uri.path(), length)
+            .is_err()
+    {
+        return Err(Refusal::BeyondCredential);
+    }
+    let Some(policy) = &plan.policy else {
+        return Ok(());
+    };
+    let permitted = policy.permits(Case {
+        route: &route.name,
+        method: &parts.method,
+        host: &authority.host,
+        tenant: caller.tenant(),
+        tags: caller
+            .identity
+            .as_ref()
+            .map_or(&[], |identity| &identity.tags),
+        body: length,
+    });
+    match permitted {
+        true => Ok(()),
+        false => Err(Refusal::Forbidden),
+    }
+}
+
+/// One request of every rate that holds for it, or of none.
+fn charge(
+    plan: &Plan,
+    route: &Route,
+    caller: &Caller,
+    now: Duration,
+) -> Result<Option<Standing>, Refusal> {
+    let quotas = &plan.quotas;
+    let own = caller.terms(plan).and_then(|terms| terms.rate.as_deref());
+    let tenant = own.or(quotas.per_tenant.as_ref());
+    let window = |quota, key, whose| {
+        Some(Window {
+            quota: quota?,
+            key,
+            whose,
+        })
+    };
+    let windows = [
+        window(
+            quotas.per_address.as_ref(),
+            quota::address_key(caller.address),
+            Whose::Address,
+        ),
+        window(tenant, caller.key, Whose::Tenant),
+        window(
+            route.rate.as_ref().map(|(_, quota)| &**quota),
+            0,
+            Whose::Route,
+        ),
+        window(quotas.everybody.as_ref(), 0, Whose::Everybody),
+    ];
+    quota::take(&windows, now).map_err(Refusal::OverRate)
+}
+
+/// A place in fair order, then one of the route's.
+async fn admit(
+    journey: &mut Journey,
+    backend: &Arc<Backend>,
+    route: &Route,
+    until: Duration,
+) -> Result<(), Refusal> {
+    if !journey.is_let_in() {
+        return Err(Refusal::NodeBusy);
+    }
+    let Some(caller) = &journey.caller else {
+        return Err(Refusal::Internal);
+    };
+    let slots = &backend.body.slots;
+    let (asked_at, work) = (journey.now(), caller.work(until));
+    match slots.enter(work).await {
+        Ok(place) => journey.placed(backend, place, asked_at),
+        Err(refused) => return Err(turned_away(refused, || slots.advice(work))),
+    }
+    if let Some(gate) = &route.gate {
+        let lease = gate.enter_owned(journey.now(), Some(until)).await;
+        let lease = lease.map_err(|busy| Refusal::RouteBusy(busy.retry_after()))?;
+        journey.gated(lease);
+    }
+    Ok(())
+}
+
+fn turned_away(refused: Refused, advice: impl FnOnce() -> Duration) -> Refusal {
+    match refused {
+        Refused::Full => Refusal::QueueFull(advice()),
+        Refused::TenantFull => Refusal::ShareFull(advice()),
+        Refused::Dropped => Refusal::Dropped(advice()),
+        Refused::Expired => Refusal::DeadlineInQueue,
+        Refused::Closed => Refusal::Draining,
+        Refused::UnknownClass | Refused::Weight | Refused::Cost => Refusal::Internal,
+    }
+}
+
+/// The body: nothing, all of it where it may be needed twice, or as it comes.
+async fn take_in(draft: &mut Draft, route: &Route) -> Result<Taken, Refusal> {
+    let upload = draft.upload.take();
+    let Some(upload) = upload.filter(|upload| !upload.is_end_stream()) else {
+        return Ok(Taken::nothing());
+    };
+    let mut intake = Intake::new(upload, draft.most_bytes);
+    if route.decode {
+        intake.decode(&mut draft.parts.headers)?;
+    }
+    match draft.length {
+        Some(length)
+            if length <= intake::KEPT_BYTES
+                && !intake.decodes()
+                && forward::may_repeat(&draft.parts.method, &draft.parts.headers, route) =>
+        {
+            let whole = intake.whole(length).await?;
+            Ok(Taken {
+                payload: Payload::Whole(whole),
+                verdict: None,
+            })
+        }
+        _ => Ok(Taken {
+            verdict: Some(intake.verdict()),
+            payload: Payload::Stream(Box::new(intake)),
+        }),
+    }
+}

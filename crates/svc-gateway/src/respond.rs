@@ -1,0 +1,153 @@
+//! Answers: an upstream's, passed on; a redirect; a refusal that says why.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{
+    CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+    WWW_AUTHENTICATE,
+};
+use http::request::Parts;
+use http::{Response, StatusCode};
+use http_rules::authority::Authority;
+use http_rules::forward::strip_hop_by_hop;
+use http_rules::problem::{self, Problem};
+use http_rules::ratelimit::{self, Left, Policy, RATELIMIT, RATELIMIT_POLICY};
+use http_rules::request_id;
+use kernel::serve::problem::REASON_HEADER;
+use upstream::{Reply, Timing};
+
+use crate::body::Answer;
+use crate::journey::Journey;
+use crate::quota::Standing;
+use crate::reject::Refusal;
+use crate::request::Arrival;
+use crate::rewrite::Redirect;
+
+/// An upstream's answer, passed on.
+pub(crate) fn answer(
+    mut journey: Box<Journey>,
+    answer: Response<Reply>,
+    standing: Option<Standing>,
+) -> Response<Answer> {
+    let (mut parts, reply) = answer.into_parts();
+    strip_hop_by_hop(&mut parts.headers);
+    // The word of the gateway is not the upstream's to give.
+    parts.headers.remove(&REASON_HEADER);
+    parts.headers.insert(request_id::NAME, journey.id.clone());
+    if let Some(standing) = standing {
+        rate(&mut parts.headers, &standing);
+    }
+    if let Some(route) = &journey.route {
+        route.response_edits.apply(&mut parts.headers);
+    }
+    parts.version = http::Version::HTTP_11;
+    let mut patience = Some(journey.plan.upstream_patience);
+    if is_event_stream(&parts.headers) {
+        patience = None;
+        if let Err(refusal) = journey.becomes_stream() {
+            return self::refusal(journey, refusal);
+        }
+    }
+    Response::from_parts(parts, Answer::passing(reply, journey, patience))
+}
+
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// An answer that needed no upstream.
+pub(crate) fn done(mut journey: Box<Journey>, mut response: Response<Answer>) -> Response<Answer> {
+    let status = response.status().as_u16();
+    response
+        .headers_mut()
+        .insert(request_id::NAME, journey.id.clone());
+    journey.headed(status, Timing::default());
+    journey.finish();
+    response
+}
+
+/// Sends the client elsewhere.
+pub(crate) fn elsewhere(
+    redirect: &Redirect,
+    authority: &Authority<'_>,
+    parts: &Parts,
+) -> Result<Arrival, Refusal> {
+    let location = redirect.location(authority.text, &parts.uri);
+    let mut response = Response::new(Answer::Whole(Bytes::new()));
+    *response.status_mut() = redirect.status;
+    response
+        .headers_mut()
+        .insert(LOCATION, location.ok_or(Refusal::Internal)?);
+    Ok(Arrival::Elsewhere(response))
+}
+
+/// Says no, and why.
+pub(crate) fn refusal(mut journey: Box<Journey>, refusal: Refusal) -> Response<Answer> {
+    journey.refused(&refusal);
+    let id = journey.id.to_str().unwrap_or("");
+    let mut response = problem(&refusal, id).map(Answer::Whole);
+    response
+        .headers_mut()
+        .insert(request_id::NAME, journey.id.clone());
+    response
+}
+
+/// A refusal as an answer.
+pub(crate) fn problem(refusal: &Refusal, id: &str) -> Response<Bytes> {
+    let status =
+        StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let body = Problem {
+        kind: None,
+        title: status.canonical_reason().unwrap_or("Refused"),
+        status: status.as_u16(),
+        detail: refusal.detail(),
+        reason: refusal.reason(),
+        request_id: id,
+        retry_after_ms: refusal.retry_after().map(|wait| wait.as_millis() as u64),
+    };
+    let mut response = Response::new(body.body());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static(problem::CONTENT_TYPE),
+    );
+    headers.insert(&REASON_HEADER, HeaderValue::from_static(refusal.reason()));
+    if let Some(wait) = refusal.retry_after() {
+        headers.insert(RETRY_AFTER, ratelimit::retry_after(wait));
+    }
+    if status == StatusCode::UNAUTHORIZED {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    if let Some(standing) = refusal.standing() {
+        rate(headers, &standing);
+    }
+    if refusal.closes() {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+fn rate(headers: &mut HeaderMap, standing: &Standing) {
+    let name = standing.whose.policy();
+    let left = ratelimit::left(&[Left {
+        name,
+        remaining: standing.remaining.into(),
+        reset: standing.reset_after,
+    }]);
+    let policy = ratelimit::policies(&[Policy {
+        name,
+        quota: standing.burst.into(),
+        window: Duration::from_secs(1),
+    }]);
+    set(headers, RATELIMIT, left);
+    set(headers, RATELIMIT_POLICY, policy);
+}
+
+fn set(headers: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>) {
+    if let Some(value) = value {
+        headers.insert(name, value);
+    }
+}

@@ -1,0 +1,239 @@
+//! Which route a request takes: by host, path, method and headers, the most specific first.
+
+use hashbrown::HashMap;
+use http::{HeaderMap, HeaderName, Method};
+use regex::Regex;
+
+pub(crate) use matcher::{Matcher, MatcherError, PathMatch, hosts, methods};
+
+mod matcher;
+
+/// All routes, laid out so that finding one does not depend on how many there are.
+#[derive(Debug)]
+pub(crate) struct Router<T> {
+    routes: Vec<Entry<T>>,
+    hosts: HashMap<Box<str>, Paths>,
+    /// By what follows `*.`.
+    below: HashMap<Box<str>, Paths>,
+    anywhere: Paths,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    conditions: Conditions,
+    target: T,
+}
+
+#[derive(Debug, Default)]
+struct Conditions {
+    methods: Vec<Method>,
+    headers: Vec<(HeaderName, Option<String>)>,
+}
+
+/// The routes of one host. Each list is in the order in which its routes are tried.
+#[derive(Debug, Default)]
+struct Paths {
+    exact: HashMap<Box<str>, Vec<usize>>,
+    /// By the prefix without a slash at its end.
+    prefixes: HashMap<Box<str>, Vec<Prefix>>,
+    regexes: Vec<(Regex, usize)>,
+}
+
+#[derive(Debug)]
+struct Prefix {
+    route: usize,
+    /// `/a/` does not match `/a`.
+    below_only: bool,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question<'a> {
+    /// Lower case, without port.
+    pub(crate) host: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) method: &'a Method,
+    pub(crate) headers: &'a HeaderMap,
+}
+
+/// What was found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found<'a, T> {
+    Route(&'a T),
+    /// Something lives there, but not for this method.
+    OtherMethod,
+    Nothing,
+}
+
+impl<T> Router<T> {
+    /// Lays them out. Earlier routes win over later ones that are as specific.
+    pub(crate) fn new(routes: Vec<(Matcher, T)>) -> Self {
+        let mut router = Self {
+            routes: Vec::with_capacity(routes.len()),
+            hosts: HashMap::new(),
+            below: HashMap::new(),
+            anywhere: Paths::default(),
+        };
+        let mut order: Vec<_> = routes.into_iter().collect();
+        order.sort_by_key(|(matcher, _)| std::cmp::Reverse(matcher.conditions()));
+        for (matcher, target) in order {
+            let route = router.routes.len();
+            for paths in router.places(&matcher.hosts) {
+                paths.add(&matcher.path, route);
+            }
+            let (methods, headers) = (matcher.methods, matcher.headers);
+            router.routes.push(Entry {
+                conditions: Conditions { methods, headers },
+                target,
+            });
+        }
+        router
+    }
+
+    /// The routes' targets.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = &T> {
+        self.routes.iter().map(|entry| &entry.target)
+    }
+
+    fn places(&mut self, hosts: &[String]) -> Vec<&mut Paths> {
+        if hosts.is_empty() {
+            return vec![&mut self.anywhere];
+        }
+        for host in hosts {
+            match host.strip_prefix("*.") {
+                Some(suffix) => self.below.entry(suffix.into()).or_default(),
+                None => self.hosts.entry(host.as_str().into()).or_default(),
+            };
+        }
+        let below = self.below.iter_mut().filter(|(suffix, _)| {
+            hosts
+                .iter()
+                .any(|host| host.strip_prefix("*.") == Some(suffix))
+        });
+        let exact = self
+            .hosts
+            .iter_mut()
+            .filter(|(name, _)| hosts.iter().any(|host| host.as_str() == &***name));
+        below.chain(exact).map(|(_, paths)| paths).collect()
+    }
+
+    /// The route that a request takes.
+    pub(crate) fn find(&self, question: Question<'_>) -> Found<'_, T> {
+        let mut other_method = false;
+        for paths in self.at(question.host) {
+            if let Some(route) = paths.find(question.path, |route| {
+                let fits = self.routes[route].conditions.fit(question);
+                other_method |= fits == Fit::OtherMethod;
+                fits == Fit::Yes
+            }) {
+                return Found::Route(&self.routes[route].target);
+            }
+        }
+        if other_method {
+            Found::OtherMethod
+        } else {
+            Found::Nothing
+        }
+    }
+
+    /// The host's own routes, then those of the domains above it, nearest first, then those of any host.
+    fn at<'r>(&'r self, host: &'r str) -> impl Iterator<Item = &'r Paths> {
+        let own = (!self.hosts.is_empty())
+            .then(|| self.hosts.get(host))
+            .flatten();
+        let above = if self.below.is_empty() { "" } else { host };
+        let above = above.match_indices('.').map(|(dot, _)| &host[dot + 1..]);
+        let below = above.filter_map(|suffix| self.below.get(suffix));
+        own.into_iter().chain(below).chain([&self.anywhere])
+    }
+}
+
+impl Paths {
+    fn add(&mut self, path: &PathMatch, route: usize) {
+        match path {
+            PathMatch::Exact(path) => self
+                .exact
+                .entry(path.as_str().into())
+                .or_default()
+                .push(route),
+            PathMatch::Prefix(prefix) => {
+                let bare = prefix.strip_suffix('/');
+                let key = bare.unwrap_or(prefix).into();
+                self.prefixes.entry(key).or_default().push(Prefix {
+                    route,
+                    below_only: bare.is_some_and(|bare| !bare.is_empty()),
+                });
+            }
+            PathMatch::Regex(regex) => self.regexes.push((regex.clone(), route)),
+        }
+    }
+
+    fn find(&self, path: &str, mut fits: impl FnMut(usize) -> bool) -> Option<usize> {
+        if !self.exact.is_empty() {
+            let exact = self.exact.get(path).into_iter().flatten().copied();
+            if let Some(route) = { exact }.find(|route| fits(*route)) {
+                return Some(route);
+            }
+        }
+        self.by_prefix(path, &mut fits)
+            .or_else(|| self.by_regex(path, fits))
+    }
+
+    /// From the longest prefix down, one segment less each time.
+    fn by_prefix(&self, path: &str, mut fits: impl FnMut(usize) -> bool) -> Option<usize> {
+        if self.prefixes.is_empty() {
+            return None;
+        }
+        let mut end = path.len();
+        loop {
+            let (prefix, rest) = path.split_at(end);
+            for entry in self.prefixes.get(prefix).into_iter().flatten() {
+                let inside = !entry.below_only || rest.starts_with('/');
+                if inside && fits(entry.route) {
+                    return Some(entry.route);
+                }
+            }
+            end = prefix.rfind('/')?;
+        }
+    }
+
+    fn by_regex(&self, path: &str, mut fits: impl FnMut(usize) -> bool) -> Option<usize> {
+        let matching = self
+            .regexes
+            .iter()
+            .filter(|(regex, _)| regex.is_match(path));
+        { matching }
+            .map(|(_, route)| *route)
+            .find(|route| fits(*route))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    Yes,
+    No,
+    OtherMethod,
+}
+
+impl Conditions {
+    fn fit(&self, question: Question<'_>) -> Fit {
+        let headers = self.headers.iter().all(|(name, wanted)| {
+            let mut given = question.headers.get_all(name).iter();
+            match wanted {
+                Some(wanted) => given.any(|value| value.as_bytes() == wanted.as_bytes()),
+                None => given.next().is_some(),
+            }
+        });
+        match (
+            headers,
+            self.methods.is_empty() || self.methods.contains(question.method),
+        ) {
+            (false, _) => Fit::No,
+            (true, true) => Fit::Yes,
+            (true, false) => Fit::OtherMethod,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! What a route asks of a request, checked when it is read.
+
+use http::{HeaderName, Method};
+use regex::Regex;
+
+use crate::config::RouteText;
+
+/// What a route asks of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Matcher {
+    /// Lower case; `*.` and a domain for all below it; none for any.
+    pub(crate) hosts: Vec<String>,
+    pub(crate) path: PathMatch,
+    pub(crate) methods: Vec<Method>,
+    /// Name and value; no value for any.
+    pub(crate) headers: Vec<(HeaderName, Option<String>)>,
+}
+
+/// What a route asks of a path.
+#[derive(Clone, Debug)]
+pub(crate) enum PathMatch {
+    Exact(String),
+    /// It and all below.
+    Prefix(String),
+    /// The whole path.
+    Regex(Regex),
+}
+
+/// What is wrong with a route, and where.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct MatcherError {
+    pub(crate) key: &'static str,
+    pub(crate) what: String,
+    pub(crate) remedy: &'static str,
+}
+
+/// A compiled expression may not be larger than this: a config is not the place to run out of memory.
+const REGEX_BYTES: usize = 1 << 20;
+
+impl Matcher {
+    pub(crate) fn compile(text: &RouteText) -> Result<Self, MatcherError> {
+        Ok(Self {
+            hosts: hosts(&text.hosts).map_err(|what| MatcherError {
+                key: "hosts",
+                what,
+                remedy: "write a name such as api.example.com or *.example.com, without port",
+            })?,
+            path: path(text)?,
+            methods: methods(&text.methods).map_err(|what| MatcherError {
+                key: "methods",
+                what,
+                remedy: "write methods in capitals, such as GET",
+            })?,
+            headers: headers(text)?,
+        })
+    }
+
+    /// How much it asks beside host and path.
+    pub(crate) fn conditions(&self) -> usize {
+        self.headers.len() + usize::from(!self.methods.is_empty())
+    }
+}
+
+/// Names in lower case, or what is wrong with one.
+pub(crate) fn hosts(texts: &[String]) -> Result<Vec<String>, String> {
+    let host = |text: &String| {
+        let name = text.strip_prefix("*.").unwrap_or(text);
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+        let literal = name.starts_with('[') && name.ends_with(']');
+        if name.is_empty() || (!literal && !name.bytes().all(plain)) {
+            return Err(format!("`{text}` is no host"));
+        }
+        Ok(text.to_ascii_lowercase())
+    };
+    texts.iter().map(host).collect()
+}
+
+/// Methods, or what is wrong with one.
+pub(crate) fn methods(texts: &[String]) -> Result<Vec<Method>, String> {
+    let method = |text: &String| match text.parse::<Method>() {
+        Ok(method) if !text.bytes().any(|byte| byte.is_ascii_lowercase()) => Ok(method),
+        _ => Err(format!("`{text}` is no method")),
+    };
+    texts.iter().map(method).collect()
+}
+
+fn path(text: &RouteText) -> Result<PathMatch, MatcherError> {
+    let rooted = |key, path: &String| match path.starts_with('/') {
+        true => Ok(path.clone()),
+        false => Err(MatcherError {
+            key,
+            what: format!("`{path}` does not begin at the root"),
+            remedy: "begin it with a slash",
+        }),
+    };
+    match (&text.path, &text.exact, &text.regex) {
+        (None, None, None) => Ok(PathMatch::Prefix("/".to_owned())),
+        (Some(prefix), None, None) => rooted("path", prefix).map(PathMatch::Prefix),
+        (None, Some(exact), None) => rooted("exact", exact).map(PathMatch::Exact),
+        (None, None, Some(pattern)) => regex(pattern).map(PathMatch::Regex),
+        _ => Err(MatcherError {
+            key: if text.path.is_some() { "path" } else { "exact" },
+            what: "a route has one of path, exact and regex".to_owned(),
+            remedy: "keep one of them, or write several routes",
+        }),
+    }
+}
+
+fn regex(pattern: &str) -> Result<Regex, MatcherError> {
+    let whole = format!("^(?:{pattern})$");
+    let built = regex::RegexBuilder::new(&whole)
+        .size_limit(REGEX_BYTES)
+        .build();
+    built.map_err(|error| MatcherError {
+        key: "regex",
+        what: format!("`{pattern}` is no regular expression: {error}"),
+        remedy: "look at https://docs.rs/regex for what may stand in one",
+    })
+}
+
+fn headers(text: &RouteText) -> Result<Vec<(HeaderName, Option<String>)>, MatcherError> {
+    let header = |(name, value): (&String, &String)| {
+        let parsed = name.parse::<HeaderName>().map_err(|_| MatcherError {
+            key: "headers",
+            what: format!("`{name}` is no header name"),
+            remedy: "use letters, digits and hyphens",
+        });
+        Ok((parsed?, (value != "*").then(|| value.clone())))
+    };
+    text.headers.iter().map(header).collect()
+}

@@ -1,0 +1,232 @@
+use http::{HeaderMap, HeaderValue, Method};
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::RouteText;
+
+fn router(routes: &[RouteText]) -> Router<usize> {
+    let compiled = routes.iter().enumerate();
+    Router::new(
+        compiled
+            .map(|(index, text)| (Matcher::compile(text).unwrap(), index))
+            .collect(),
+    )
+}
+
+fn ask(router: &Router<usize>, method: &str, host: &str, path: &str) -> Option<usize> {
+    ask_with(router, method, host, path, &HeaderMap::new())
+}
+
+fn ask_with(
+    router: &Router<usize>,
+    method: &str,
+    host: &str,
+    path: &str,
+    headers: &HeaderMap,
+) -> Option<usize> {
+    let method: Method = method.parse().unwrap();
+    match router.find(Question {
+        host,
+        path,
+        method: &method,
+        headers,
+    }) {
+        Found::Route(index) => Some(*index),
+        _ => None,
+    }
+}
+
+fn prefix(path: &str) -> RouteText {
+    RouteText {
+        path: Some(path.to_owned()),
+        ..RouteText::default()
+    }
+}
+
+fn on(host: &str, route: RouteText) -> RouteText {
+    RouteText {
+        hosts: vec![host.to_owned()],
+        ..route
+    }
+}
+
+// req: GW-01
+#[test]
+fn the_longest_prefix_wins_and_ends_at_a_segment() {
+    let router = router(&[
+        prefix("/"),
+        prefix("/api"),
+        prefix("/api/v2"),
+        prefix("/dir/"),
+    ]);
+    for (path, route) in [
+        ("/", 0),
+        ("/apix", 0),
+        ("/api", 1),
+        ("/api/", 1),
+        ("/api/v1", 1),
+        ("/api/v2", 2),
+        ("/api/v2/x/y", 2),
+        ("/dir", 0),
+        ("/dir/", 3),
+        ("/dir/x", 3),
+    ] {
+        assert_eq!(ask(&router, "GET", "a", path), Some(route), "{path}");
+    }
+}
+
+// req: GW-01
+#[test]
+fn an_exact_path_wins_over_a_prefix_and_that_over_a_regex() {
+    let exact = RouteText {
+        exact: Some("/a/b".to_owned()),
+        ..RouteText::default()
+    };
+    let regex = RouteText {
+        regex: Some("/a/.*|/c/[0-9]+".to_owned()),
+        ..RouteText::default()
+    };
+    let router = router(&[regex, prefix("/a"), exact]);
+    assert_eq!(ask(&router, "GET", "h", "/a/b"), Some(2));
+    assert_eq!(ask(&router, "GET", "h", "/a/b/c"), Some(1));
+    assert_eq!(ask(&router, "GET", "h", "/c/12"), Some(0));
+    assert_eq!(
+        ask(&router, "GET", "h", "/c/12x"),
+        None,
+        "the whole path must match"
+    );
+}
+
+// req: GW-01
+#[test]
+fn the_nearest_host_wins() {
+    let router = router(&[
+        prefix("/"),
+        on("*.example.com", prefix("/")),
+        on("*.eu.example.com", prefix("/")),
+        on("api.example.com", prefix("/only")),
+    ]);
+    assert_eq!(ask(&router, "GET", "example.com", "/"), Some(0));
+    assert_eq!(ask(&router, "GET", "x.example.com", "/"), Some(1));
+    assert_eq!(ask(&router, "GET", "x.eu.example.com", "/"), Some(2));
+    assert_eq!(ask(&router, "GET", "api.example.com", "/only/a"), Some(3));
+    assert_eq!(
+        ask(&router, "GET", "api.example.com", "/else"),
+        Some(1),
+        "what its own routes do not take, the wider ones may"
+    );
+    assert_eq!(ask(&router, "GET", "evil-example.com", "/"), Some(0));
+}
+
+// req: GW-01
+#[test]
+fn methods_and_headers_choose_among_equals_and_a_wrong_method_is_told() {
+    let post = RouteText {
+        methods: vec!["POST".to_owned()],
+        ..prefix("/a")
+    };
+    let canary = RouteText {
+        headers: [("x-canary".to_owned(), "yes".to_owned())].into(),
+        ..prefix("/a")
+    };
+    let any_value = RouteText {
+        headers: [("x-beta".to_owned(), "*".to_owned())].into(),
+        methods: vec!["GET".to_owned()],
+        ..prefix("/a")
+    };
+    let router = router(&[post, canary, any_value]);
+    assert_eq!(ask(&router, "POST", "h", "/a"), Some(0));
+    let mut headers = HeaderMap::new();
+    headers.append("x-canary", HeaderValue::from_static("no"));
+    assert_eq!(ask_with(&router, "GET", "h", "/a", &headers), None);
+    headers.append("x-canary", HeaderValue::from_static("yes"));
+    assert_eq!(ask_with(&router, "GET", "h", "/a", &headers), Some(1));
+    headers.append("x-beta", HeaderValue::from_static("1"));
+    assert_eq!(
+        ask_with(&router, "GET", "h", "/a", &headers),
+        Some(2),
+        "more conditions win"
+    );
+    let method = Method::DELETE;
+    let found = router.find(Question {
+        host: "h",
+        path: "/a/x",
+        method: &method,
+        headers: &HeaderMap::new(),
+    });
+    assert_eq!(found, Found::OtherMethod);
+}
+
+#[test]
+fn what_cannot_match_is_refused_when_it_is_read() {
+    let wrong = |text: RouteText| Matcher::compile(&text).unwrap_err().key;
+    assert_eq!(wrong(prefix("api")), "path");
+    assert_eq!(wrong(on("a b", prefix("/"))), "hosts");
+    assert_eq!(wrong(on("a:80", prefix("/"))), "hosts");
+    let both = RouteText {
+        exact: Some("/".to_owned()),
+        ..prefix("/")
+    };
+    assert_eq!(wrong(both), "path");
+    let regex = |pattern: &str| RouteText {
+        regex: Some(pattern.to_owned()),
+        ..RouteText::default()
+    };
+    assert_eq!(wrong(regex("(")), "regex");
+    assert_eq!(wrong(regex("(a{1000}){1000}")), "regex");
+    let methods = RouteText {
+        methods: vec!["get".to_owned()],
+        ..RouteText::default()
+    };
+    assert_eq!(wrong(methods), "methods");
+}
+
+/// What the documentation says, in the plainest way.
+fn reference(routes: &[RouteText], host: &str, path: &str) -> Option<usize> {
+    let host_rank = |text: &RouteText| {
+        let ranks = text
+            .hosts
+            .iter()
+            .filter_map(|pattern| match pattern.strip_prefix("*.") {
+                Some(suffix) => host
+                    .strip_suffix(suffix)
+                    .is_some_and(|rest| rest.ends_with('.'))
+                    .then(|| suffix.len()),
+                None => (pattern == host).then_some(usize::MAX),
+            });
+        if text.hosts.is_empty() {
+            Some(0)
+        } else {
+            ranks.max()
+        }
+    };
+    let path_rank = |text: &RouteText| {
+        let prefix = text.path.as_deref().unwrap_or("/");
+        let inside = match prefix.strip_suffix('/') {
+            Some(_) => path.starts_with(prefix),
+            None => path == prefix || path.starts_with(&format!("{prefix}/")),
+        };
+        inside.then(|| prefix.trim_end_matches('/').len())
+    };
+    let ranked = routes.iter().enumerate().filter_map(|(index, text)| {
+        Some((host_rank(text)?, path_rank(text)?, std::cmp::Reverse(index)))
+    });
+    { ranked }.max().map(|(_, _, index)| index.0)
+}
+
+proptest! {
+    // req: GW-01
+    #[test]
+    fn finding_agrees_with_trying_all(
+        routes in prop::collection::vec(("(\\*\\.)?[ab](\\.[ab]){0,2}|", "(/[ab]){0,3}/?"), 1..12),
+        host in "[ab](\\.[ab]){0,3}",
+        path in "(/[ab]){1,4}/?",
+    ) {
+        let texts: Vec<RouteText> = routes.iter().map(|(host, path)| RouteText {
+            hosts: if host.is_empty() { vec![] } else { vec![host.clone()] },
+            path: Some(if path.is_empty() { "/".to_owned() } else { path.clone() }),
+            ..RouteText::default()
+        }).collect();
+        prop_assert_eq!(ask(&router(&texts), "GET", &host, &path), reference(&texts, &host, &path));
+    }
+}

@@ -1,0 +1,162 @@
+//! What outlives a config: counters, clocks, gates, what is open.
+
+use std::hash::RandomState;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use concurrency_gate::{Gate, GateConfig, KeyHandle, Limit};
+use hashbrown::HashMap;
+use http_rules::forward::Node;
+use kernel::Kernel;
+use kernel::clock::Timeline;
+use kernel::lock::{Lock, LockSpec};
+use kernel::pool::PoolHandle;
+use kernel::tasks::Spawner;
+use passport::Seed;
+
+use crate::config::RouteText;
+use crate::dispatch::Sending;
+use crate::metrics::Metrics;
+
+/// Guards who has how many streams open.
+pub(crate) static STREAMS: LockSpec = LockSpec {
+    name: "gateway_streams",
+    level: 61,
+    doc: "how many streams each tenant has open; asked when one begins or ends",
+};
+
+/// What outlives a config.
+pub(crate) struct Shared {
+    pub(crate) kernel: Kernel,
+    pub(crate) metrics: Metrics,
+    pub(crate) timeline: Timeline,
+    /// This node's name in `Via`.
+    pub(crate) node: Node,
+    /// What tenants' numbers are made with.
+    pub(crate) seed: Seed,
+    pub(crate) hasher: RandomState,
+    workers: OnceLock<PoolHandle<Sending>>,
+    tunnels: ArcSwapOption<Spawner>,
+    gates: Gate<String>,
+    inflight: AtomicU32,
+    streams: Lock<HashMap<u64, u32>>,
+}
+
+/// Routes with a bound of their own. The config allows no more.
+const GATES: usize = 10_000;
+
+impl Shared {
+    pub(crate) fn new(kernel: &Kernel) -> Result<Arc<Self>, String> {
+        let config = GateConfig {
+            keys_max: GATES,
+            ..GateConfig::new(Limit::fixed(1))
+        };
+        let unique = format!("macronode-{:08x}", fastrand::u32(..));
+        Ok(Arc::new(Self {
+            kernel: kernel.clone(),
+            metrics: Metrics::new(&kernel.registry),
+            timeline: Timeline::start(),
+            node: Node::new(&unique).expect("letters, digits and a hyphen are a token"),
+            seed: Seed::draw().ok_or("the system gives no random numbers")?,
+            hasher: RandomState::new(),
+            workers: OnceLock::new(),
+            tunnels: ArcSwapOption::empty(),
+            gates: Gate::new(config).expect("the default limit is allowed"),
+            inflight: AtomicU32::new(0),
+            streams: Lock::new(&STREAMS, HashMap::new()),
+        }))
+    }
+
+    /// The gate of a route that has one. A gate that is known keeps its count and takes the new limit.
+    pub(crate) fn gate_of(
+        &self,
+        name: &str,
+        text: &RouteText,
+    ) -> Result<Option<KeyHandle<String>>, String> {
+        let Some(max) = text.inflight else {
+            return Ok(None);
+        };
+        let limit = Limit::fixed(max).with_queue(text.waiting.unwrap_or(0));
+        let handle = self.gates.register(name.to_owned(), limit);
+        handle.map(Some).map_err(|error| error.to_string())
+    }
+
+    /// Who does the work in `pool` mode.
+    pub(crate) fn workers(&self) -> Option<&PoolHandle<Sending>> {
+        self.workers.get()
+    }
+
+    /// Lets workers do the work from now on.
+    pub(crate) fn employ(&self, workers: PoolHandle<Sending>) {
+        let _employed_before = self.workers.set(workers);
+    }
+
+    /// Who keeps tunnels; nobody while the node is not up, or ends.
+    pub(crate) fn tunnels(&self) -> Option<Arc<Spawner>> {
+        self.tunnels.load_full()
+    }
+
+    pub(crate) fn keep_tunnels(&self, keeper: Option<Spawner>) {
+        self.tunnels.store(keeper.map(Arc::new));
+    }
+
+    /// A place in the node, if there is one among `most`.
+    pub(crate) fn enter(self: &Arc<Self>, most: u32) -> Option<Presence> {
+        let before = self.inflight.fetch_add(1, Ordering::Relaxed);
+        let presence = Presence(self.clone());
+        (before < most).then_some(presence)
+    }
+
+    /// Requests in the node.
+    pub(crate) fn inflight(&self) -> u32 {
+        self.inflight.load(Ordering::Relaxed)
+    }
+
+    /// One more stream of a tenant, if it has fewer than `most`.
+    pub(crate) fn open_stream(self: &Arc<Self>, tenant: u64, most: u32) -> Option<Stream> {
+        let mut streams = self.streams.lock();
+        let open = streams.entry(tenant).or_insert(0);
+        if *open >= most {
+            return None;
+        }
+        *open += 1;
+        self.metrics.streams.inc();
+        let shared = self.clone();
+        Some(Stream { shared, tenant })
+    }
+}
+
+/// A request's place in the node.
+pub(crate) struct Presence(Arc<Shared>);
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.0.inflight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// An event stream or tunnel of a tenant.
+pub(crate) struct Stream {
+    shared: Arc<Shared>,
+    tenant: u64,
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.shared.metrics.streams.dec();
+        let mut streams = self.shared.streams.lock();
+        if let Some(open) = streams.get_mut(&self.tenant) {
+            *open -= 1;
+            if *open == 0 {
+                streams.remove(&self.tenant);
+            }
+        }
+    }
+}
+
+/// A `Duration` as milliseconds for people.
+pub(crate) fn millis(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}

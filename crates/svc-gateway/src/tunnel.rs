@@ -1,0 +1,96 @@
+//! Upgraded connections: once both ends have agreed, bytes pass both ways until one of them is done.
+
+use std::io;
+
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Response};
+use http_rules::forward::{request_upgrade, requested_upgrade, strip_hop_by_hop};
+use http_rules::request_id;
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use kernel::tasks::TaskKind;
+use upstream::Reply;
+
+use crate::body::Answer;
+use crate::journey::Journey;
+use crate::reject::Refusal;
+use crate::respond;
+
+/// The task a tunnel lives in.
+pub(crate) static TUNNEL: TaskKind = TaskKind {
+    name: "gateway_tunnel",
+    doc: "passes the bytes of one upgraded connection",
+};
+
+/// A client that wants another protocol.
+pub(crate) struct Wish {
+    pub(crate) protocol: HeaderValue,
+    client: OnUpgrade,
+}
+
+/// Both ends of a connection that is HTTP no more.
+pub(crate) struct Ends {
+    protocol: HeaderValue,
+    client: OnUpgrade,
+    upstream: OnUpgrade,
+    headers: HeaderMap,
+}
+
+impl Wish {
+    /// What the head asks for, if it does so in full.
+    pub(crate) fn of(parts: &mut Parts) -> Option<Self> {
+        let protocol = requested_upgrade(parts)?.clone();
+        let client = parts.extensions.remove::<OnUpgrade>()?;
+        Some(Self { protocol, client })
+    }
+
+    /// The upstream agrees.
+    pub(crate) fn granted(self, mut answer: Response<Reply>) -> Ends {
+        let upstream = hyper::upgrade::on(&mut answer);
+        Ends {
+            protocol: self.protocol,
+            client: self.client,
+            upstream,
+            headers: std::mem::take(answer.headers_mut()),
+        }
+    }
+}
+
+/// Tells the client that it has its wish, and passes on what either end says from then on.
+pub(crate) fn open(mut journey: Box<Journey>, ends: Ends) -> Response<Answer> {
+    if let Err(refusal) = journey.becomes_stream() {
+        return respond::refusal(journey, refusal);
+    }
+    let Some(tunnels) = journey.plan.shared.tunnels() else {
+        return respond::refusal(journey, Refusal::Draining);
+    };
+    let mut response = Response::new(Answer::Whole(bytes::Bytes::new()));
+    *response.status_mut() = http::StatusCode::SWITCHING_PROTOCOLS;
+    let headers = response.headers_mut();
+    *headers = ends.headers;
+    strip_hop_by_hop(headers);
+    request_upgrade(headers, ends.protocol);
+    headers.insert(request_id::NAME, journey.id.clone());
+    tunnels.spawn(async move {
+        let mut journey = journey;
+        match pass(ends.client, ends.upstream).await {
+            Ok(bytes) => {
+                journey.bytes = bytes;
+                journey.finish();
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a tunnel broke off");
+                journey.broke_off(&Refusal::UpstreamReset);
+            }
+        }
+    });
+    response
+}
+
+async fn pass(client: OnUpgrade, upstream: OnUpgrade) -> io::Result<u64> {
+    let opened = async { tokio::try_join!(client, upstream) }.await;
+    let (client, upstream): (Upgraded, Upgraded) = opened.map_err(io::Error::other)?;
+    let (mut client, mut upstream) = (TokioIo::new(client), TokioIo::new(upstream));
+    let (_, back) = tokio::io::copy_bidirectional(&mut client, &mut upstream).await?;
+    Ok(back)
+}
