@@ -123,17 +123,17 @@ pub fn measure(mut metric: Metric, rounds: usize, mut progress: impl FnMut(usize
             pair
         })
         .collect();
-    let ratios = Sample::of(pairs.iter().map(|(ours, theirs)| ours / theirs));
-    let ratio = ratios.quantile(0.5);
+    let ratios = Quantiles::of(pairs.iter().map(|(ours, theirs)| ours / theirs));
+    let ratio = ratios.at(0.5);
     Outcome {
         metric: metric.name,
-        ours: Sample::of(pairs.iter().map(|pair| pair.0)).quantile(0.5),
+        ours: Quantiles::of(pairs.iter().map(|pair| pair.0)).at(0.5),
         peer: metric.peer.name(),
-        theirs: Sample::of(pairs.iter().map(|pair| pair.1)).quantile(0.5),
+        theirs: Quantiles::of(pairs.iter().map(|pair| pair.1)).at(0.5),
         ratio,
         unit: metric.unit,
         rounds,
-        spread: (ratios.quantile(0.9) - ratios.quantile(0.1)) / ratio,
+        spread: (ratios.at(0.9) - ratios.at(0.1)) / ratio,
         met: ratio <= metric.goal_ratio,
     }
 }
@@ -150,17 +150,17 @@ fn one_round(metric: &mut Metric, round: usize) -> (f64, f64) {
 }
 
 /// Numbers in order.
-struct Sample(Vec<f64>);
+pub(crate) struct Quantiles(Vec<f64>);
 
-impl Sample {
-    fn of(numbers: impl Iterator<Item = f64>) -> Self {
+impl Quantiles {
+    pub(crate) fn of(numbers: impl Iterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = numbers.collect();
         sorted.sort_unstable_by(f64::total_cmp);
         Self(sorted)
     }
 
     /// Interpolated between neighbours, so that a median of two is their middle.
-    fn quantile(&self, q: f64) -> f64 {
+    pub(crate) fn at(&self, q: f64) -> f64 {
         let at = q * (self.0.len() - 1) as f64;
         let (below, above) = (self.0[at.floor() as usize], self.0[at.ceil() as usize]);
         below + (above - below) * at.fract()

@@ -3,107 +3,67 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use bench::ALL;
 use bench::frame::{Benchmark, Effort, measure};
-use bench::{overload_sim, report};
-
-const USAGE: &str =
-    "usage: bench NAME [--quick] [--json]\n       bench --list\n       bench soak [--minutes N]";
+use bench::request::Request;
+use bench::{ALL, overload, overload_sim, page, proxy, report, soak};
 
 fn main() -> ExitCode {
-    match Request::parse(std::env::args().skip(1)) {
-        Ok(Request::List) => {
-            ALL.iter()
-                .map(|bench| (bench.name, bench.about))
-                .chain([(overload_sim::NAME, overload_sim::ABOUT)])
-                .for_each(|(name, about)| println!("{name:<16} {about}"));
-            ExitCode::SUCCESS
-        }
-        Ok(Request::Run {
-            bench,
-            effort,
-            json,
-        }) => {
-            run(&bench, effort, json);
-            ExitCode::SUCCESS
-        }
-        Ok(Request::OverloadSim { effort, json }) => {
-            match overload_sim::overload_sim(effort, json) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(error) => {
-                    eprintln!("the picture could not be written: {error}");
-                    ExitCode::FAILURE
-                }
-            }
-        }
-        Ok(Request::Soak { minutes }) => match bench::soak::soak(minutes) {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
-        },
+    let request = match Request::parse(std::env::args().skip(1).collect()) {
+        Ok(request) => request,
         Err(mistake) => {
-            eprintln!("{mistake}\n{USAGE}");
-            ExitCode::from(2)
+            eprintln!("{mistake}\n{}", bench::request::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    match perform(request) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
         }
     }
 }
 
-#[derive(Debug)]
-enum Request {
-    List,
-    Soak {
-        minutes: f64,
-    },
-    OverloadSim {
-        effort: Effort,
-        json: bool,
-    },
-    Run {
-        bench: Benchmark,
-        effort: Effort,
-        json: bool,
-    },
-}
-
-impl Request {
-    fn parse_soak(arguments: &[String]) -> Result<Self, String> {
-        let minutes = match arguments {
-            [] => Some(10.0),
-            [flag, minutes] if flag == "--minutes" => minutes.parse().ok(),
-            _ => None,
-        };
-        let minutes = minutes.filter(|minutes: &f64| (0.1..=1440.0).contains(minutes));
-        minutes
-            .map(|minutes| Self::Soak { minutes })
-            .ok_or("soak takes --minutes N with N from 0.1 to 1440".to_owned())
-    }
-
-    fn parse(arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let arguments: Vec<String> = arguments.collect();
-        if arguments.first().is_some_and(|first| first == "soak") {
-            return Self::parse_soak(&arguments[1..]);
+fn perform(request: Request) -> Result<(), String> {
+    let named = |name: &str, about: &str| println!("{name:<16} {about}");
+    match request {
+        Request::List => {
+            ALL.iter().for_each(|bench| named(bench.name, bench.about));
+            named(overload_sim::NAME, overload_sim::ABOUT);
+            named(proxy::NAME, proxy::ABOUT);
+            named(overload::NAME, overload::ABOUT);
+            named(page::NAME, page::ABOUT);
+            Ok(())
         }
-        let (mut name, mut effort, mut json) = (None, Effort::Full, false);
-        for argument in arguments {
-            match argument.as_str() {
-                "--list" => return Ok(Self::List),
-                "--quick" => effort = Effort::Quick,
-                "--json" => json = true,
-                flag if flag.starts_with('-') => return Err(format!("unknown option {flag}")),
-                _ if name.is_some() => return Err("one benchmark at a time".to_owned()),
-                _ => name = Some(argument),
-            }
-        }
-        let name = name.ok_or("which benchmark?")?;
-        if name == overload_sim::NAME {
-            return Ok(Self::OverloadSim { effort, json });
-        }
-        let bench = ALL.iter().find(|bench| bench.name == name);
-        let bench = *bench.ok_or_else(|| format!("no benchmark is called {name}"))?;
-        Ok(Self::Run {
+        Request::Run {
             bench,
             effort,
             json,
-        })
+        } => {
+            run(&bench, effort, json);
+            Ok(())
+        }
+        Request::OverloadSim { effort, json } => overload_sim::overload_sim(effort, json)
+            .map_err(|error| format!("the picture could not be written: {error}")),
+        Request::Overload {
+            effort,
+            json,
+            wanted,
+        } => overload::overload(effort, json, &wanted),
+        Request::Proxy {
+            effort,
+            json,
+            wanted,
+            instructions,
+        } => proxy::proxy(effort, json, &wanted, instructions),
+        Request::Page => page::page(),
+        Request::Origin(settings) => {
+            bench::origin::serve(settings).map_err(|error| format!("the origin ended: {error}"))
+        }
+        Request::Soak { minutes } => match soak::soak(minutes) {
+            true => Ok(()),
+            false => Err("the node did not stay as it was".to_owned()),
+        },
     }
 }
 
@@ -156,52 +116,5 @@ impl Progress {
             // A progress line that cannot be written is no reason to stop measuring.
             let _ = write!(stderr, "\r\x1b[K{text}").and_then(|()| stderr.flush());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(line: &str) -> Result<Request, String> {
-        Request::parse(line.split_whitespace().map(str::to_owned))
-    }
-
-    #[test]
-    fn every_benchmark_can_be_asked_for_by_name() {
-        for bench in ALL {
-            let asked = parse(&format!("{} --quick --json", bench.name));
-            let Ok(Request::Run {
-                bench: found,
-                effort,
-                json,
-            }) = asked
-            else {
-                panic!("{asked:?}")
-            };
-            assert_eq!(
-                (found.name, effort, json),
-                (bench.name, Effort::Quick, true)
-            );
-        }
-        assert!(matches!(parse("--list"), Ok(Request::List)));
-        assert!(matches!(
-            parse("overload-sim --quick"),
-            Ok(Request::OverloadSim {
-                effort: Effort::Quick,
-                json: false
-            })
-        ));
-    }
-
-    #[test]
-    fn a_mistake_is_named() {
-        assert_eq!(parse("").unwrap_err(), "which benchmark?");
-        assert_eq!(
-            parse("nonsense").unwrap_err(),
-            "no benchmark is called nonsense"
-        );
-        assert_eq!(parse("queue --fast").unwrap_err(), "unknown option --fast");
-        assert_eq!(parse("queue queue").unwrap_err(), "one benchmark at a time");
     }
 }

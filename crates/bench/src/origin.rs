@@ -8,19 +8,28 @@
 mod answer;
 mod places;
 
+use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use testkit::process::{Port, Process, Program};
+
 use crate::cores;
 use crate::epoll::{Epoll, Ready};
 use crate::http1::{Kind, Reader};
+use crate::load::wire::ask;
 use crate::table::Table;
 use answer::{Answers, Asked};
 use places::Places;
 
 const LISTENER: u64 = u64::MAX;
 const READ_AT_ONCE: usize = 64 * 1024;
+
+/// Requests worked on at once, unless told otherwise.
+pub const PLACES: usize = 32;
+/// How long each takes, unless told otherwise.
+pub const SERVICE: Duration = Duration::from_millis(20);
 
 /// What the server can do at first.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,6 +65,25 @@ pub fn serve(settings: Settings) -> io::Result<()> {
         }
         origin.finish_work();
     }
+}
+
+/// Starts this very program as an origin, on a core of its own or shared with the load.
+pub fn start(port: &Port, core: usize) -> Result<Process, String> {
+    let odd = |error: &dyn Display| format!("the origin does not start: {error}");
+    let program = std::env::current_exe().map_err(|error| odd(&error))?;
+    let program = Program::new(program).map_err(|error| odd(&error))?;
+    let program = program
+        .arg("origin")
+        .arg(format!("--listen={}", port.addr()));
+    let started = program.arg(format!("--core={core}")).start();
+    let origin = started.map_err(|error| odd(&error))?;
+    for _ in 0..500 {
+        if ask(port.addr(), "/stats").is_ok() {
+            return Ok(origin);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(odd(&"it does not answer"))
 }
 
 struct Origin {

@@ -87,13 +87,9 @@ fn one_wild_round_moves_neither_median_nor_spread_much() {
 
 #[test]
 fn quantiles_lie_between_neighbours() {
-    let sample = Sample::of([4.0, 1.0, 3.0, 2.0].into_iter());
+    let sample = Quantiles::of([4.0, 1.0, 3.0, 2.0].into_iter());
     assert_eq!(
-        [
-            sample.quantile(0.0),
-            sample.quantile(0.5),
-            sample.quantile(1.0)
-        ],
+        [sample.at(0.0), sample.at(0.5), sample.at(1.0)],
         [1.0, 2.5, 4.0]
     );
 }

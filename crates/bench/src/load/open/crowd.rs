@@ -15,7 +15,7 @@ use crate::table::Table;
 const READ_AT_ONCE: usize = 64 * 1024;
 /// A client's connections come from so many addresses: one alone has too few ports for those who
 /// leave and come anew.
-const ADDRESSES: u64 = 4;
+const ADDRESSES: u64 = 32;
 
 struct Crowd<'a> {
     plan: &'a Plan,

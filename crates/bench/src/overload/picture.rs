@@ -1,0 +1,150 @@
+//! What is drawn of the rows: three panels over the scenarios, a line for each contender.
+
+use super::contender::Contender;
+use super::row::Row;
+use super::scenario::Scenario;
+use crate::svg::{Area, Axis, Line, Panel, Scale, Stroke, Svg};
+
+const WIDTH: f64 = 1240.0;
+const HEIGHT: f64 = 480.0;
+const MARGIN: f64 = 24.0;
+const GUTTER: f64 = 52.0;
+
+/// The whole document.
+pub(super) fn svg(rows: &[Row]) -> String {
+    let mut svg = Svg::new(WIDTH, HEIGHT);
+    let title =
+        "Overload, measured: a polite tenant beside noisy ones, an origin of 32 places × 20 ms";
+    svg.heading(MARGIN, 34.0, 18.0, title);
+    let legend: Vec<String> = Scenario::ALL[..DRAWN]
+        .iter()
+        .map(|scenario| format!("{} {}", scenario.name(), scenario.about()))
+        .collect();
+    let (first, second) = legend.split_at(DRAWN / 2);
+    svg.text(MARGIN, 52.0, 10.0, "start", &first.join(" · "));
+    svg.text(MARGIN, 66.0, 10.0, "start", &second.join(" · "));
+    svg.legend(MARGIN, 92.0, 170.0, &Contender::ALL.map(stroke));
+    let panels = [
+        panel(rows, "Polite tenant: answered in time", percent(), |row| {
+            row.polite_ok_percent
+        }),
+        panel(
+            rows,
+            "Polite tenant: p99 of the answered",
+            milliseconds(),
+            |row| row.polite_p99_ms,
+        ),
+        panel(
+            rows,
+            "Goodput of all, of what is possible",
+            percent(),
+            |row| row.capacity_percent,
+        ),
+    ];
+    let cell = (WIDTH - 2.0 * MARGIN) / panels.len() as f64;
+    for (index, panel) in panels.iter().enumerate() {
+        let area = Area {
+            left: MARGIN + cell * index as f64 + GUTTER,
+            top: 136.0,
+            width: cell - GUTTER - 14.0,
+            height: 280.0,
+        };
+        svg.panel(area, panel);
+    }
+    svg.finish()
+}
+
+/// S0 to S7; the others ask other questions.
+const DRAWN: usize = 8;
+
+fn panel(rows: &[Row], title: &'static str, y: Axis, value: fn(&Row) -> Option<f64>) -> Panel {
+    let line = |contender: Contender| {
+        let at = |(index, scenario): (usize, &Scenario)| {
+            let names = (contender.name(), scenario.name());
+            let row = rows
+                .iter()
+                .find(|row| (row.contender.as_str(), row.scenario.as_str()) == names);
+            row.and_then(value).map(|value| (index as f64, value))
+        };
+        let scenarios = Scenario::ALL[..DRAWN].iter().enumerate();
+        Line {
+            stroke: stroke(contender),
+            points: scenarios.filter_map(at).collect(),
+            dotted: true,
+        }
+    };
+    let x = Axis {
+        label: "scenario",
+        scale: Scale::Linear,
+        from: -0.3,
+        to: 7.3,
+        marks: &[
+            (0.0, "S0"),
+            (1.0, "S1"),
+            (2.0, "S2"),
+            (3.0, "S3"),
+            (4.0, "S4"),
+            (5.0, "S5"),
+            (6.0, "S6"),
+            (7.0, "S7"),
+        ],
+    };
+    Panel {
+        title,
+        note: String::new(),
+        x,
+        y,
+        lines: Contender::ALL.map(line).into(),
+    }
+}
+
+fn percent() -> Axis {
+    Axis {
+        label: "%",
+        scale: Scale::Linear,
+        from: 0.0,
+        to: 105.0,
+        marks: &[
+            (0.0, "0"),
+            (25.0, "25"),
+            (50.0, "50"),
+            (75.0, "75"),
+            (100.0, "100"),
+        ],
+    }
+}
+
+fn milliseconds() -> Axis {
+    Axis {
+        label: "ms (log)",
+        scale: Scale::Log,
+        from: 15.0,
+        to: 1_700.0,
+        marks: &[
+            (20.0, "20"),
+            (50.0, "50"),
+            (100.0, "100"),
+            (200.0, "200"),
+            (500.0, "500"),
+            (1_500.0, "1500"),
+        ],
+    }
+}
+
+fn stroke(contender: Contender) -> Stroke {
+    let (color, width, dash) = match contender {
+        Contender::NginxPackaged => ("#b0b0b0", 1.6, "3 3"),
+        Contender::NginxMaxConns => ("#777777", 1.6, "6 4"),
+        Contender::NginxLimitConn => ("#333333", 1.6, ""),
+        Contender::HaproxyQueue => ("#56b4e9", 1.6, "6 4"),
+        Contender::HaproxyExpert => ("#0072b2", 2.0, ""),
+        Contender::OursLimited => ("#009e73", 2.6, ""),
+        Contender::OursFound => ("#d55e00", 2.6, ""),
+    };
+    Stroke {
+        name: contender.name(),
+        color,
+        width,
+        dash,
+    }
+}

@@ -1,0 +1,71 @@
+//! One contender in one scenario, from a fresh origin to a row.
+
+use std::net::SocketAddr;
+
+use testkit::process::Port;
+
+use super::contender::Contender;
+use super::row::Row;
+use super::scenario::{Change, Scenario, WEIGHTS};
+use super::{CONNECTIONS_MAX, Length, PATIENCE};
+use crate::load::open::{Outcome, Plan};
+use crate::load::wire::ask;
+use crate::origin::start as start_origin;
+use crate::peers::{Door, Launch, OTHER_CORE, Place};
+
+pub(super) fn run(contender: Contender, scenario: Scenario, length: Length) -> Result<Row, String> {
+    let reserve = || Port::reserve().map_err(|error| format!("no port is free: {error}"));
+    let (origin_port, port) = (reserve()?, reserve()?);
+    let (_origin, origin) = (start_origin(&origin_port, OTHER_CORE)?, origin_port.addr());
+    let place = Place {
+        listen: port.addr(),
+        origin,
+        door: Door::Plain,
+        access_log: false,
+    };
+    let launch = Launch {
+        kind: contender.kind(),
+        config: &contender.config(&place, &WEIGHTS),
+        files: &[],
+        under: &[],
+    };
+    let server = launch.start(port)?;
+    let change = scenario.change().map(|change| {
+        std::thread::spawn(move || {
+            std::thread::sleep(length.warm_up / 3);
+            apply(origin, change)
+        })
+    });
+    let outcome = Outcome::of(&Plan {
+        target: server.address(),
+        streams: scenario.streams(server.address(), length),
+        warm_up: length.warm_up,
+        length: length.warm_up + length.counted,
+        patience: PATIENCE,
+        connections_max: CONNECTIONS_MAX,
+    });
+    let outcome = outcome.map_err(|error| format!("the load could not be sent: {error}"))?;
+    if let Some(change) = change {
+        let changed = change.join().map_err(|_| "the origin was not changed")?;
+        changed?;
+    }
+    let mut row = Row::new(contender, scenario, &outcome);
+    row.wasted_percent = wasted_percent(origin);
+    Ok(row)
+}
+
+fn apply(origin: SocketAddr, change: Change) -> Result<(), String> {
+    let (places, service_ms) = (change.places, change.service.as_millis());
+    let path = format!("/control?places={places}&service_ms={service_ms}");
+    match ask(origin, &path) {
+        Ok((200, _)) => Ok(()),
+        other => Err(format!("the origin was not changed: {other:?}")),
+    }
+}
+
+fn wasted_percent(origin: SocketAddr) -> Option<f64> {
+    let (_, body) = ask(origin, "/stats").ok()?;
+    let stats: serde_json::Value = serde_json::from_slice(&body).ok()?;
+    let (done, departed) = (stats["done"].as_f64()?, stats["departed"].as_f64()?);
+    (done > 0.0).then(|| crate::results::rounded(departed * 100.0 / done))
+}

@@ -1,0 +1,137 @@
+//! The rows for people: aligned in a terminal, or as a page.
+
+use std::fmt::Write;
+
+use super::contender::Contender;
+use super::row::Row;
+use super::scenario::Scenario;
+
+const COLUMNS: [&str; 9] = [
+    "polite ok %",
+    "p50 ms",
+    "p99 ms",
+    "goodput/s",
+    "% of capacity",
+    "refusal p99 ms",
+    "gave up %",
+    "wasted %",
+    "late ms",
+];
+
+/// Scenario by scenario, with a line break at the end.
+pub(super) fn text(rows: &[Row]) -> String {
+    let mut out = String::new();
+    for (scenario, rows) in by_scenario(rows) {
+        push(
+            &mut out,
+            format_args!("{}: {}\n", scenario.name(), scenario.about()),
+        );
+        let heads: String = COLUMNS.iter().map(|head| format!("{head:>15}")).collect();
+        push(&mut out, format_args!("  {:<20}{heads}\n", ""));
+        for row in rows {
+            let cells: String = cells(row)
+                .iter()
+                .map(|cell| format!("{cell:>15}"))
+                .collect();
+            let note = note(row);
+            push(
+                &mut out,
+                format_args!("  {:<20}{cells}{note}\n", row.contender),
+            );
+        }
+    }
+    out
+}
+
+/// The same for the page.
+pub(super) fn markdown(rows: &[Row]) -> String {
+    let mut out = String::new();
+    for (scenario, rows) in by_scenario(rows) {
+        push(
+            &mut out,
+            format_args!("### {}: {}\n\n", scenario.name(), scenario.about()),
+        );
+        push(&mut out, format_args!("| | {} |\n", COLUMNS.join(" | ")));
+        push(
+            &mut out,
+            format_args!("|---|{}\n", "---:|".repeat(COLUMNS.len())),
+        );
+        for row in rows {
+            let (cells, note) = (cells(row).join(" | "), note(row));
+            push(
+                &mut out,
+                format_args!("| {}{note} | {cells} |\n", row.contender),
+            );
+        }
+        out.push('\n');
+    }
+    out.push_str("The configs:\n\n");
+    for contender in Contender::ALL {
+        push(
+            &mut out,
+            format_args!("- {}: {}.\n", contender.name(), contender.about()),
+        );
+    }
+    out
+}
+
+fn by_scenario(rows: &[Row]) -> impl Iterator<Item = (Scenario, Vec<&Row>)> {
+    let of = |scenario: Scenario| {
+        let row = |contender: Contender| {
+            let names = (contender.name(), scenario.name());
+            rows.iter()
+                .find(move |row| (row.contender.as_str(), row.scenario.as_str()) == names)
+        };
+        let found: Vec<&Row> = Contender::ALL.into_iter().filter_map(row).collect();
+        (scenario, found)
+    };
+    let scenarios = Scenario::ALL.into_iter().map(of);
+    scenarios.filter(|(_, rows)| !rows.is_empty())
+}
+
+fn cells(row: &Row) -> [String; COLUMNS.len()] {
+    let maybe =
+        |number: Option<f64>| number.map_or("–".to_owned(), |number| format!("{number:.1}"));
+    [
+        row.polite_ok_percent
+            .map_or("–".to_owned(), |percent| format!("{percent:.2}")),
+        maybe(row.polite_p50_ms),
+        maybe(row.polite_p99_ms),
+        format!("{:.0}", row.goodput_per_s),
+        maybe(row.capacity_percent),
+        maybe(row.refusal_p99_ms),
+        format!("{:.1}", row.timed_out_percent),
+        maybe(row.wasted_percent),
+        maybe(row.late_p99_ms),
+    ]
+}
+
+/// What only some rows have, and what is wrong with the measurement.
+fn note(row: &Row) -> String {
+    let mut notes = Vec::new();
+    if let Some(ratio) = row.weight_ratio {
+        notes.push(format!("served 4:1 as {ratio:.2}:1"));
+    }
+    if row.scenario == Scenario::Words.name() {
+        let kept = row
+            .word_kept_at_once_percent
+            .zip(row.word_kept_within_double_percent);
+        notes.push(match kept {
+            Some((at_once, double)) => {
+                format!("Retry-After kept: {at_once:.1} % at once, {double:.1} % within twice")
+            }
+            None => "no Retry-After given".to_owned(),
+        });
+    }
+    if !row.valid {
+        notes.push("INVALID: the generator was late".to_owned());
+    }
+    match notes.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", notes.join("; ")),
+    }
+}
+
+fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("a string takes all text");
+}

@@ -1,0 +1,119 @@
+//! The page of results: made from what was measured last, never by hand.
+
+use std::path::Path;
+
+use crate::peers::Kind;
+use crate::{overload, proxy, results};
+
+/// What it is called by.
+pub const NAME: &str = "page";
+/// One sentence for the list.
+pub const ABOUT: &str = "writes docs/benchmarks.md from the results kept under target/bench";
+
+const PAGE: &str = "docs/benchmarks.md";
+
+/// Writes the page, or says that there is nothing to write.
+pub fn page() -> Result<(), String> {
+    let (proxy, overload) = (proxy::page()?, overload::page()?);
+    if proxy.is_none() && overload.is_none() {
+        return Err(
+            "nothing is measured yet: `cargo xtask bench proxy`, `cargo xtask bench overload`"
+                .to_owned(),
+        );
+    }
+    let versions = Kind::ALL.into_iter().filter_map(|kind| kind.version().ok());
+    let text = text(
+        &machine(),
+        &versions.collect::<Vec<_>>().join(", "),
+        proxy.as_deref(),
+        overload.as_deref(),
+    );
+    results::write(Path::new(PAGE), &text)?;
+    println!("{PAGE} is written");
+    Ok(())
+}
+
+fn text(machine: &str, versions: &str, proxy: Option<&str>, overload: Option<&str>) -> String {
+    let today = results::today();
+    let mut page = format!(
+        "# Benchmarks\n\n\
+         Written by `cargo xtask bench page` from what `cargo xtask bench proxy` and \
+         `cargo xtask bench overload` measured; do not edit.\n\
+         {today}, {machine}; {versions}. Trust ratios and order, not digits: the machine is shared.\n"
+    );
+    if let Some(proxy) = proxy {
+        page.push_str(PROXY);
+        page.push_str(proxy);
+    }
+    if let Some(overload) = overload {
+        page.push_str(OVERLOAD);
+        page.push_str(overload);
+    }
+    page
+}
+
+const PROXY: &str = "
+## What passing a request on costs
+
+Processor time of the server's process, user and system mode, divided by the requests it answered meanwhile. The
+server has one core for itself (nginx: one process, HAProxy: one thread, macronode: `--runtime single`); load and
+origin share another. Rounds in turns; medians; ratios are medians of each round's own. macronode runs with routes, a
+quota, the fair queue, the limit and metrics on. Instructions are those in user mode, counted by callgrind.
+
+";
+
+const OVERLOAD: &str = "
+## What is left when others ask for more than there is
+
+An origin of 32 places and 20 ms a request (1,600 a second), first come first served, which goes on working for
+clients that have left. Requests leave by the clock, whatever became of earlier ones; latency counts from the intended
+instant; clients leave after 1.5 s. *Goodput*: answers in time, of all tenants. *Refusal p99*: how soon a refused
+tenant knew. *Gave up*: requests without any answer in time. *Wasted*: the part of the origin's work whose client had
+left. *Late*: how late the generator itself was at the 99th percentile; past 5 ms a row is marked invalid.
+
+";
+
+/// Its class, not its name.
+fn machine() -> String {
+    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+    let cpus = read("/proc/cpuinfo");
+    let model = cpus
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"));
+    let model = model.map_or("an unknown processor", |model| {
+        model.trim_start_matches([' ', '\t', ':'])
+    });
+    let cores = cpus
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count();
+    let system = read("/proc/sys/kernel/osrelease");
+    let system: String = system
+        .trim()
+        .split('.')
+        .take(2)
+        .collect::<Vec<_>>()
+        .join(".");
+    format!("{cores} cores of {model}, Linux {system}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_was_not_measured_is_not_promised() {
+        let page = text("2 cores", "nginx 1", Some("| proxy |\n"), None);
+        assert!(page.contains("| proxy |") && page.contains("2 cores; nginx 1."));
+        assert!(!page.contains("What is left"));
+    }
+
+    #[test]
+    fn the_machine_is_told_by_its_class() {
+        let machine = machine();
+        assert!(
+            machine.contains(" cores of ") && machine.contains("Linux "),
+            "{machine}"
+        );
+    }
+}

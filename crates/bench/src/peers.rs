@@ -1,0 +1,101 @@
+//! The servers that are measured side by side: found, configured, started, stopped.
+
+pub mod haproxy;
+mod launch;
+pub mod macronode;
+pub mod nginx;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+pub(crate) use launch::OTHER_CORE;
+pub use launch::{Launch, Running};
+
+/// Which program it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// nginx.
+    Nginx,
+    /// HAProxy.
+    Haproxy,
+    /// Ours.
+    Macronode,
+}
+
+/// What a server stands between, and what is asked of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Where it sends requests on to.
+    pub origin: SocketAddr,
+    /// How clients speak.
+    pub door: Door,
+    /// Whether it writes a line for each request.
+    pub access_log: bool,
+}
+
+/// How clients speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// HTTP/1.1.
+    Plain,
+    /// HTTP/2 with prior knowledge.
+    Http2,
+    /// HTTP/1.1 in TLS, with `cert.pem` and `key.pem` (`both.pem`: one after the other).
+    Tls,
+}
+
+impl Kind {
+    /// All of them, in the order of their turns.
+    pub const ALL: [Self; 3] = [Self::Nginx, Self::Haproxy, Self::Macronode];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nginx => "nginx",
+            Self::Haproxy => "HAProxy",
+            Self::Macronode => "macronode",
+        }
+    }
+
+    /// Where it is, or a sentence that says how to get it.
+    pub fn find(self) -> Result<PathBuf, String> {
+        let program = match self {
+            Self::Nginx => "nginx",
+            Self::Haproxy => "haproxy",
+            Self::Macronode => return crate::node::built_binary(),
+        };
+        on_path(program).ok_or_else(|| {
+            let name = self.name();
+            format!("{name} is left out: it is not installed (apt-get install {program})")
+        })
+    }
+
+    /// The line it says of its version.
+    pub fn version(self) -> Result<String, String> {
+        let program = self.find()?;
+        let (flag, lead) = match self {
+            Self::Nginx => ("-v", "nginx version: nginx/"),
+            Self::Haproxy => ("-v", "HAProxy version "),
+            Self::Macronode => ("version", "macronode "),
+        };
+        let output = std::process::Command::new(&program).arg(flag).output();
+        let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let line = text.lines().next().unwrap_or_default();
+        let words = line.strip_prefix(lead).unwrap_or(line).split_whitespace();
+        let version = words.take(1).collect::<Vec<_>>().join(" ");
+        Ok(format!("{} {version}", self.name()))
+    }
+}
+
+/// A program by its name. Servers often lie where only root's path leads.
+pub fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directories = std::env::split_paths(&path);
+    let more = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
+    let mut candidates = directories.chain(more).map(|dir| dir.join(program));
+    candidates.find(|candidate| candidate.is_file())
+}
