@@ -3,12 +3,22 @@
 use crate::Outcome;
 use crate::args::Args;
 use crate::shell::Invocation;
+use crate::tools;
+
+/// Benchmarks that run other servers beside ours.
+const MEASURED_BESIDE_PEERS: &[&str] = &["proxy", "overload"];
 
 /// Without a name, the list of what can be measured.
 pub(crate) fn bench(args: Args) -> Outcome {
     let mut words = args.rest();
     if words.is_empty() {
         words.push("--list".to_owned());
+    }
+    if words
+        .iter()
+        .any(|word| MEASURED_BESIDE_PEERS.contains(&word.as_str()))
+    {
+        tools::offer(tools::PEERS);
     }
     measure(words)
 }

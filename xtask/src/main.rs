@@ -72,8 +72,8 @@ const COMMANDS: &[Command] = &[
         run: deep::run,
     },
     Command {
-        usage: "bench [NAME] [--quick] [--json]",
-        about: "one benchmark against its peer in a release build; no NAME lists them",
+        usage: "bench [NAME] [--quick] [--json] [--only WORD,...]",
+        about: "one benchmark against its peers in a release build; no NAME lists them",
         run: bench::bench,
     },
     Command {

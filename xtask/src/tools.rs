@@ -23,6 +23,47 @@ pub(crate) const BUILD: &[Tool] = &[
     },
 ];
 
+/// What ours is measured beside, and with.
+pub(crate) const PEERS: &[Tool] = &[
+    Tool {
+        program: "nginx",
+        packages: &["nginx"],
+    },
+    Tool {
+        program: "haproxy",
+        packages: &["haproxy"],
+    },
+    Tool {
+        program: "h2load",
+        packages: &["nghttp2-client"],
+    },
+    Tool {
+        program: "valgrind",
+        packages: &["valgrind"],
+    },
+];
+
+/// For what can be done without: says what is missing, installs it where that starts nothing, and never fails.
+pub(crate) fn offer(tools: &[Tool]) {
+    let missing: Vec<&Tool> = tools.iter().filter(|tool| !present(tool.program)).collect();
+    if missing.is_empty() {
+        return;
+    }
+    if !may_install() || starts_services() {
+        println!("{}; without them their rows are left out", advice(&missing));
+        return;
+    }
+    println!("{}; installing", advice(&missing));
+    if let Err(reason) = install(&missing) {
+        println!("{reason}; their rows are left out");
+    }
+}
+
+/// Whether a package that brings a service would start it: nobody who measures asked for a running server.
+fn starts_services() -> bool {
+    Path::new("/run/systemd/system").exists()
+}
+
 pub(crate) fn provide(tools: &[Tool]) -> Outcome {
     let missing: Vec<&Tool> = tools.iter().filter(|tool| !present(tool.program)).collect();
     if missing.is_empty() {

@@ -52,12 +52,11 @@ pub fn overload(effort: Effort, json: bool, wanted: &Wanted) -> Result<(), Strin
         },
     };
     let rows = measured(length, json, wanted);
-    let all = results::keep(NAME, rows)?;
-    results::draw("overload.svg", &picture::svg(&all))?;
     if !json {
-        print!("{}", table::text(&all));
+        print!("{}", table::text(&rows));
     }
-    Ok(())
+    let all = results::keep(NAME, rows)?;
+    results::draw("overload.svg", &picture::svg(&all))
 }
 
 /// A contender that cannot be had is said to be missing, once, and left out.

@@ -79,12 +79,10 @@ pub fn proxy(
     if json {
         rows.iter()
             .for_each(|row| println!("{}", results::line(row)));
+    } else {
+        print!("{}", table::text(&rows));
     }
-    let all = results::keep(NAME, rows)?;
-    if !json {
-        print!("{}", table::text(&all));
-    }
-    Ok(())
+    results::keep(NAME, rows).map(drop)
 }
 
 fn measured(case: &Case, turns: Turns, certificate: &Certificate) -> Result<Vec<Row>, String> {
