@@ -1,0 +1,220 @@
+//! HTTP/2 connections of an endpoint: each driven by a task of its own, shared by many requests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use http::{HeaderValue, Request, Response, Uri, Version, header};
+use hyper::body::Incoming;
+use hyper::client::conn::http2::{Builder, SendRequest};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use kernel::lock::Lock;
+use kernel::tasks::Spawner;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use crate::dial::dial;
+use crate::endpoint::Endpoint;
+use crate::error::{Cause, SendError, Stage};
+use crate::outgoing::Outgoing;
+use crate::spec::{EndpointSpec, PoolSpec};
+use crate::tables;
+
+/// A connection with streams on it is asked this often whether it still lives, and has this long to say so.
+const PING_EVERY: Duration = Duration::from_secs(5);
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
+/// What a peer may send before it is read: on one stream, and on all of a connection.
+const STREAM_WINDOW: u32 = 256 * 1024;
+const CONNECTION_WINDOW: u32 = 2 * 1024 * 1024;
+
+/// The connections of one endpoint.
+pub(crate) struct Streams {
+    shared: Lock<Vec<Shared>>,
+    max_streams: AtomicUsize,
+    /// Held while dialling, so that a burst on a cold endpoint shares one connection.
+    dialling: Mutex<()>,
+}
+
+struct Shared {
+    sender: SendRequest<Outgoing>,
+    /// Streams on it.
+    load: Arc<AtomicUsize>,
+    /// When it was first seen without any.
+    idle_since: Option<Instant>,
+}
+
+/// A place on a connection.
+pub(crate) struct Stream {
+    sender: SendRequest<Outgoing>,
+    load: Arc<AtomicUsize>,
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.load.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self {
+            shared: Lock::new(&tables::IDLE, Vec::new()),
+            max_streams: AtomicUsize::new(0),
+            dialling: Mutex::new(()),
+        }
+    }
+}
+
+impl Streams {
+    /// Takes no more requests on the connections there are; those under way go on.
+    pub(crate) fn retire(&self) {
+        let retired = std::mem::take(&mut *self.shared.lock());
+        drop(retired);
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        let most = self.max_streams.load(Ordering::Relaxed);
+        let room = |one: &Shared| one.load.load(Ordering::Relaxed) < most && one.sender.is_ready();
+        self.shared.lock().iter().any(room)
+    }
+
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let shared = self.shared.lock();
+        let busy = |one: &&Shared| one.load.load(Ordering::Relaxed) > 0;
+        let busy = shared.iter().filter(busy).count();
+        (shared.len() - busy, busy)
+    }
+
+    /// Forgets what is closed, or without a stream for too long; dropping the last handle says goodbye.
+    pub(crate) fn sweep(&self, now: Instant, idle_time: Duration) {
+        self.shared.lock().retain_mut(|one| {
+            if one.load.load(Ordering::Relaxed) > 0 {
+                one.idle_since = None;
+                return !one.sender.is_closed();
+            }
+            let since = *one.idle_since.get_or_insert(now);
+            !one.sender.is_closed() && now.saturating_duration_since(since) < idle_time
+        });
+    }
+
+    /// The least loaded connection that has room.
+    fn take(&self, most: usize) -> Option<Stream> {
+        let mut shared = self.shared.lock();
+        shared.retain(|one| !one.sender.is_closed());
+        let load = |one: &&Shared| one.load.load(Ordering::Relaxed);
+        let least = shared.iter().min_by_key(load)?;
+        if load(&least) >= most {
+            return None;
+        }
+        least.load.fetch_add(1, Ordering::Relaxed);
+        Some(Stream {
+            sender: least.sender.clone(),
+            load: least.load.clone(),
+        })
+    }
+
+    fn add(&self, sender: SendRequest<Outgoing>) {
+        self.shared.lock().push(Shared {
+            sender,
+            load: Arc::default(),
+            idle_since: None,
+        });
+    }
+}
+
+/// A place on a connection that stands, or on a new one; true if it is new.
+pub(crate) async fn stream(
+    endpoint: &Endpoint,
+    settings: &PoolSpec,
+    until: Instant,
+) -> Result<(Stream, bool), SendError> {
+    let streams = &endpoint.streams;
+    let most = settings.max_streams.max(1);
+    streams.max_streams.store(most, Ordering::Relaxed);
+    if let Some(stream) = streams.take(most) {
+        return Ok((stream, false));
+    }
+    let late = |_| SendError::new(Stage::Connect, Cause::Timeout, false, endpoint);
+    let turn = tokio::time::timeout_at(until, streams.dialling.lock()).await;
+    let _turn = turn.map_err(late)?;
+    // Somebody may have dialled while we waited for our turn.
+    if let Some(stream) = streams.take(most) {
+        return Ok((stream, false));
+    }
+    streams.add(open(endpoint, settings, until).await?);
+    let taken = streams.take(most).map(|stream| (stream, true));
+    taken.ok_or_else(|| SendError::new(Stage::Handshake, Cause::Closed, false, endpoint))
+}
+
+async fn open(
+    endpoint: &Endpoint,
+    settings: &PoolSpec,
+    until: Instant,
+) -> Result<SendRequest<Outgoing>, SendError> {
+    let io = dial(endpoint, settings, until).await?;
+    io.meter().head_came(); // HTTP/2 bounds heads by itself.
+    let head_bytes = u32::try_from(settings.head_bytes).unwrap_or(u32::MAX);
+    let opened = Builder::new(Tasks(endpoint.common.tasks.clone()))
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PING_TIMEOUT)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_header_list_size(head_bytes)
+        .handshake(TokioIo::new(io))
+        .await;
+    let (sender, connection) = opened.map_err(|error| {
+        SendError::new(Stage::Handshake, Cause::Closed, false, endpoint).because(error)
+    })?;
+    // Every request on it hears of its end by itself.
+    endpoint.common.tasks.spawn(async move {
+        let _ended = connection.await;
+    });
+    Ok(sender)
+}
+
+impl Stream {
+    /// Sends a request and waits for the head of its response.
+    pub(crate) async fn exchange(
+        &mut self,
+        request: Request<Outgoing>,
+    ) -> hyper::Result<Response<Incoming>> {
+        self.sender.send_request(request).await
+    }
+}
+
+/// Says in HTTP/2's way where a request goes: in the target, not in a field.
+pub(crate) fn address<B>(request: &mut Request<B>, endpoint: &EndpointSpec) {
+    let host = request.headers_mut().remove(header::HOST);
+    let from_host = host
+        .as_ref()
+        .and_then(|host: &HeaderValue| host.to_str().ok());
+    let authority = match from_host {
+        Some(host) => host.to_owned(),
+        None => endpoint.authority(),
+    };
+    let path = request.uri().path_and_query().cloned();
+    let addressed = Uri::builder()
+        .scheme(endpoint.scheme.clone())
+        .authority(authority)
+        .path_and_query(path.unwrap_or_else(|| http::uri::PathAndQuery::from_static("/")))
+        .build();
+    if let Ok(uri) = addressed {
+        *request.uri_mut() = uri;
+    }
+    *request.version_mut() = Version::HTTP_2;
+}
+
+/// Runs what a connection wants to have run among the pool's tasks.
+#[derive(Clone)]
+struct Tasks(Spawner);
+
+impl<F> hyper::rt::Executor<F> for Tasks
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    fn execute(&self, work: F) {
+        self.0.spawn(work);
+    }
+}

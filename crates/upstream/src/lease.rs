@@ -1,0 +1,82 @@
+//! A request's stay at an endpoint: counted in when chosen, counted out with a verdict however it ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kernel::clock;
+use tokio::time::Instant;
+
+use crate::endpoint::Endpoint;
+use crate::record::{Admission, Verdict};
+
+pub(crate) struct Lease {
+    endpoint: Arc<Endpoint>,
+    admission: Admission,
+    /// When it was chosen, or when its connection stood if that took a while.
+    began: Instant,
+    /// How long the head took to come.
+    head_took: Option<Duration>,
+    /// By when somebody expects what the endpoint has yet to send; nothing while the endpoint owes nothing.
+    owed_by: Option<Instant>,
+    settled: bool,
+}
+
+impl Lease {
+    pub(crate) fn new(endpoint: Arc<Endpoint>, admission: Admission, now: Instant) -> Self {
+        Self {
+            endpoint,
+            admission,
+            began: now,
+            head_took: None,
+            owed_by: None,
+            settled: false,
+        }
+    }
+
+    pub(crate) fn endpoint(&self) -> &Arc<Endpoint> {
+        &self.endpoint
+    }
+
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.began = now;
+    }
+
+    pub(crate) fn head_came(&mut self, now: Instant) -> Duration {
+        let took = now.saturating_duration_since(self.began);
+        self.head_took = Some(took);
+        took
+    }
+
+    /// From now on it is the endpoint that is waited for, or no longer is.
+    pub(crate) fn owes(&mut self, until: Option<Instant>) {
+        self.owed_by = until;
+    }
+
+    /// Ends it.
+    pub(crate) fn settle(&mut self, now: Instant, verdict: Verdict) {
+        if std::mem::replace(&mut self.settled, true) {
+            return;
+        }
+        let waited = now.saturating_duration_since(self.began);
+        let took = self.head_took.unwrap_or(waited);
+        let now = self.endpoint.since_start(now);
+        self.endpoint.settle(now, self.admission, verdict, took);
+    }
+}
+
+impl Drop for Lease {
+    /// Given up by its caller: the endpoint's fault if it was waited for until the time was up.
+    fn drop(&mut self) {
+        if self.settled {
+            return;
+        }
+        let now = clock::now();
+        let late = self.owed_by.is_some_and(|until| now >= until);
+        let verdict = if late {
+            Verdict::Failure
+        } else {
+            Verdict::Nothing
+        };
+        self.settle(now, verdict);
+    }
+}

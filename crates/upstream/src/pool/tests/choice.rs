@@ -1,0 +1,163 @@
+//! Who is chosen.
+
+use super::*;
+
+fn id_of(pool: &Pool, tried: &Tried) -> EndpointId {
+    pool.pick(clock::now(), None, tried).unwrap().id()
+}
+
+async fn origins<const N: usize>() -> [Upstream; N] {
+    let mut origins = Vec::new();
+    for _ in 0..N {
+        origins.push(Upstream::start().await.unwrap());
+    }
+    origins.try_into().unwrap()
+}
+
+// req: GW-11
+#[tokio::test]
+async fn round_robin_follows_weights() {
+    let [one, two] = origins().await;
+    let mut spec = PoolSpec {
+        balance: Balance::RoundRobin,
+        ..spec(&[&one, &two])
+    };
+    spec.endpoints[1].weight = 3;
+    let pool = pool(spec);
+    for _ in 0..40 {
+        fetch(&pool, "/").await.unwrap();
+    }
+    assert_eq!((one.received(), two.received()), (10, 30));
+}
+
+// req: GW-10, GW-11
+#[tokio::test]
+async fn a_retry_goes_elsewhere_and_back_only_when_nobody_else_is_there() {
+    let [one, two, three] = origins().await;
+    let balances = [
+        Balance::RoundRobin,
+        Balance::LeastRequest,
+        Balance::PeakEwma,
+        Balance::Hash,
+    ];
+    for balance in balances {
+        let pool = pool(PoolSpec {
+            balance,
+            ..spec(&[&one, &two, &three])
+        });
+        let mut tried = Tried::default();
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            let id = id_of(&pool, &tried);
+            assert!(!seen.contains(&id), "{balance:?} went back to {id:?}");
+            tried.add(id);
+            seen.push(id);
+        }
+        assert!(seen.contains(&id_of(&pool, &tried)));
+    }
+}
+
+// req: GW-11
+#[tokio::test]
+async fn the_same_key_goes_to_the_same_endpoint() {
+    let [one, two, three] = origins().await;
+    let pool = pool(PoolSpec {
+        balance: Balance::Hash,
+        ..spec(&[&one, &two, &three])
+    });
+    let at = |key| {
+        let picked = pool.pick(clock::now(), Some(key), &Tried::default());
+        picked.unwrap().id()
+    };
+    for key in 0..100 {
+        assert_eq!(at(key), at(key));
+    }
+    let first = at(0);
+    assert!((1..100).any(|key| at(key) != first));
+}
+
+// req: GW-11
+#[tokio::test]
+async fn a_slow_endpoint_gets_little_of_the_load() {
+    let [quick, slow] = origins().await;
+    slow.set_default(Answer::status(200).delay(Duration::from_millis(40)));
+    let pool = pool(spec(&[&quick, &slow]));
+    for _ in 0..100 {
+        fetch(&pool, "/").await.unwrap();
+    }
+    let went = slow.received();
+    assert!(went <= 5, "{went} went to the slow one");
+}
+
+// req: GW-11
+#[tokio::test]
+async fn one_that_is_dead_costs_a_few_and_then_nothing() {
+    let [well, dead] = origins().await;
+    dead.set_default(Fault::Reset);
+    let pool = pool(PoolSpec {
+        balance: Balance::RoundRobin,
+        ..spec(&[&well, &dead])
+    });
+    let mut failed = 0;
+    for _ in 0..100 {
+        failed += u32::from(fetch(&pool, "/").await.is_err());
+    }
+    assert_eq!((failed, dead.received()), (5, 5));
+}
+
+// attack: K-19
+#[tokio::test]
+async fn a_herd_at_a_half_open_endpoint_sends_one_probe() {
+    let [origin] = origins().await;
+    origin.set_default(Fault::Reset);
+    let mut spec = spec(&[&origin]);
+    spec.passive.open_for = Duration::from_millis(50);
+    spec.passive.ramp = Duration::ZERO;
+    let pool = pool(spec);
+    for _ in 0..5 {
+        fetch(&pool, "/").await.unwrap_err();
+    }
+    origin.set_default(Answer::status(200));
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    let probe = try_pick(&pool).expect("it is time for a probe");
+    for _ in 0..50 {
+        let refused = try_pick(&pool).map(drop);
+        assert!(matches!(refused, Err(NoEndpoint::AllOpen { .. })));
+    }
+    let response = probe.send(get("/"), clock::now() + PATIENCE).await;
+    response.unwrap().into_body().collect().await.unwrap();
+    for _ in 0..50 {
+        assert_eq!(fetch(&pool, "/").await.unwrap().0, 200);
+    }
+    assert_eq!(only(&pool).breaker, "closed");
+}
+
+#[tokio::test]
+async fn a_pool_of_names_nobody_has_resolved_says_so() {
+    let endpoint = EndpointSpec::parse("http://origin.invalid:9").unwrap();
+    let pool = pool(PoolSpec::new("names", vec![endpoint]));
+    assert_eq!(try_pick(&pool).map(drop), Err(NoEndpoint::NoneResolved));
+}
+
+// req: GW-11
+#[tokio::test]
+async fn a_newcomer_begins_with_a_small_share_which_grows() {
+    let [old, new] = origins().await;
+    let of = |origins: &[&Upstream]| PoolSpec {
+        balance: Balance::RoundRobin,
+        slow_start: Duration::from_millis(400),
+        ..spec(origins)
+    };
+    let pool = pool(of(&[&old]));
+    pool.update(of(&[&old, &new]));
+    let share = || pool.view().endpoints[1].share;
+    assert_eq!(pool.view().endpoints[0].share, 1.0);
+    let at_first = share();
+    assert!((0.1..0.4).contains(&at_first), "{at_first}");
+    assert_eq!(pool.view().endpoints[1].state, crate::State::Ramping);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(share() > at_first + 0.2);
+    tokio::time::sleep(Duration::from_millis(250)).await;
+    assert_eq!(share(), 1.0);
+    assert_eq!(pool.view().endpoints[1].state, crate::State::Up);
+}

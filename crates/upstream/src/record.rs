@@ -1,0 +1,154 @@
+//! What is known of an endpoint by what became of requests: its breaker, with one probe out at a time.
+
+use std::time::Duration;
+
+use concurrency_gate::{Breaker, BreakerConfig, BreakerState, Outcome, Passage};
+
+/// The breaker and its counts. Pure: told the time, like the machine inside.
+#[derive(Debug)]
+pub(crate) struct Record {
+    config: BreakerConfig,
+    breaker: Breaker,
+    /// A herd must not meet an endpoint that has just come back: the next probe waits for the last.
+    probing: bool,
+    /// When somebody may be let in as a probe.
+    probe_at: Duration,
+    failures: u64,
+}
+
+/// How somebody was let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Admission {
+    pub(crate) epoch: u16,
+    pub(crate) probe: bool,
+}
+
+/// What became of a request, for its endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It did its part.
+    Success,
+    /// It failed, or took longer than anybody waited.
+    Failure,
+    /// Nothing can be said: the client left, or nothing was sent.
+    Nothing,
+}
+
+impl Record {
+    pub(crate) fn new(config: BreakerConfig) -> Self {
+        Self {
+            config,
+            breaker: Breaker::new(config),
+            probing: false,
+            probe_at: Duration::ZERO,
+            failures: 0,
+        }
+    }
+
+    /// Starts over when the rules change; keeps what it knows when they do not.
+    pub(crate) fn reconfigure(&mut self, config: BreakerConfig) {
+        if config != self.config {
+            *self = Self {
+                failures: self.failures,
+                ..Self::new(config)
+            };
+        }
+    }
+
+    pub(crate) fn epoch(&self) -> u16 {
+        self.breaker.epoch()
+    }
+
+    pub(crate) fn state(&self) -> BreakerState {
+        self.breaker.state()
+    }
+
+    pub(crate) fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    /// The share of its weight that is open to all; zero while only probes may go.
+    pub(crate) fn share(&mut self, now: Duration) -> f32 {
+        match self.breaker.state() {
+            BreakerState::Closed => 1.0,
+            BreakerState::Open | BreakerState::HalfOpen => 0.0,
+            // Asking is what ends a ramp.
+            BreakerState::Ramping => match self.breaker.admit(now) {
+                Passage::Share(share) => share as f32,
+                _ => 1.0,
+            },
+        }
+    }
+
+    /// Lets one in as a probe, if it is time for one.
+    pub(crate) fn probe(&mut self, now: Duration) -> Option<Admission> {
+        let waiting = matches!(self.state(), BreakerState::Open | BreakerState::HalfOpen);
+        if !waiting || self.probing {
+            return None;
+        }
+        match self.breaker.admit(now) {
+            Passage::Probe => {
+                self.probing = true;
+                Some(Admission {
+                    epoch: self.breaker.epoch(),
+                    probe: true,
+                })
+            }
+            Passage::Refused(wait) => {
+                self.probe_at = now + wait;
+                None
+            }
+            Passage::Free | Passage::Share(_) => None,
+        }
+    }
+
+    /// Hears what became of an admission; true if that has opened the breaker.
+    pub(crate) fn settle(&mut self, now: Duration, admission: Admission, verdict: Verdict) -> bool {
+        let current = admission.epoch == self.breaker.epoch();
+        if admission.probe && current {
+            self.probing = false;
+            self.probe_at = now;
+        }
+        let outcome = match verdict {
+            Verdict::Success => Outcome::Success,
+            Verdict::Failure => {
+                self.failures += 1;
+                Outcome::Failure
+            }
+            Verdict::Nothing => {
+                if admission.probe {
+                    self.breaker.forget_probe(admission.epoch);
+                }
+                return false;
+            }
+        };
+        let opened = self.breaker.record(now, admission.epoch, outcome);
+        if opened {
+            self.probing = false;
+            self.probe_at = now + self.config.open_for;
+        }
+        opened
+    }
+
+    /// When a probe may go; never while one is out.
+    pub(crate) fn probe_at(&self) -> Duration {
+        if self.probing {
+            Duration::MAX
+        } else {
+            self.probe_at
+        }
+    }
+
+    /// How long who is refused should wait.
+    pub(crate) fn retry_after(&self, now: Duration) -> Duration {
+        let wait = if self.probing {
+            self.config.open_for / 4
+        } else {
+            self.probe_at.saturating_sub(now)
+        };
+        wait.max(Duration::from_millis(1))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! The body of a response: what came with the head is there at once, the rest as it comes.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use kernel::clock;
+use tokio::time::Instant;
+
+use crate::error::{Cause, SendError, Stage};
+use crate::fault;
+use crate::lease::Lease;
+use crate::pick::{Channel, Ready, Timing, verdict_of};
+use crate::record::Verdict;
+
+/// A response's body. When it has been read to its end the connection goes back; dropped before, it is closed.
+pub struct Reply {
+    /// What is here already, in order.
+    ahead: [Option<Frame<Bytes>>; 2],
+    rest: Option<Box<Rest>>,
+    timing: Timing,
+}
+
+/// What has yet to come, and from where.
+struct Rest {
+    body: Incoming,
+    channel: Channel,
+    lease: Lease,
+    /// What its endpoint has deserved if it goes on as it began.
+    verdict: Verdict,
+    until: Instant,
+}
+
+impl Reply {
+    pub(crate) fn empty(timing: Timing) -> Self {
+        Self {
+            ahead: [None, None],
+            rest: None,
+            timing,
+        }
+    }
+
+    /// Takes what came along with the head; with a small response that is all of it.
+    pub(crate) fn begin(
+        ready: Ready,
+        body: Incoming,
+        verdict: Verdict,
+        until: Instant,
+    ) -> Result<Self, SendError> {
+        let mut reply = Self::empty(ready.timing);
+        let mut rest = Rest {
+            body,
+            channel: ready.channel,
+            lease: ready.lease,
+            verdict,
+            until,
+        };
+        for place in &mut reply.ahead {
+            match rest.at_hand()? {
+                Next::Frame(frame) => *place = Some(frame),
+                Next::Later => {
+                    reply.rest = Some(Box::new(rest));
+                    return Ok(reply);
+                }
+                Next::End => return rest.end(true).map(|()| reply),
+            }
+        }
+        if rest.body.is_end_stream() {
+            return rest.end(true).map(|()| reply);
+        }
+        rest.lease.owes(None);
+        reply.rest = Some(Box::new(rest));
+        Ok(reply)
+    }
+
+    /// How long the parts of this try took.
+    pub fn timing(&self) -> Timing {
+        self.timing
+    }
+}
+
+/// What there is to read without waiting.
+enum Next {
+    Frame(Frame<Bytes>),
+    Later,
+    End,
+}
+
+impl Rest {
+    /// The next frame if it is here; an error ends the try.
+    fn at_hand(&mut self) -> Result<Next, SendError> {
+        if self.body.is_end_stream() {
+            return Ok(Next::End);
+        }
+        let deaf = &mut Context::from_waker(Waker::noop());
+        let polled = match &mut self.channel {
+            Channel::Line(line) => line.frame_at_hand(&mut self.body),
+            Channel::Stream(_) => Pin::new(&mut self.body).poll_frame(deaf),
+        };
+        match polled {
+            Poll::Ready(Some(Ok(frame))) => Ok(Next::Frame(frame)),
+            Poll::Ready(Some(Err(error))) => Err(self.failed(error)),
+            Poll::Ready(None) => Ok(Next::End),
+            Poll::Pending => Ok(Next::Later),
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, SendError>>> {
+        let polled = match &mut self.channel {
+            Channel::Line(line) => line.poll_frame(&mut self.body, cx),
+            Channel::Stream(_) => Pin::new(&mut self.body).poll_frame(cx),
+        };
+        // Only who waits for the endpoint may blame it for the time.
+        let owed = polled.is_pending().then_some(self.until);
+        self.lease.owes(owed);
+        polled.map(|frame| frame.map(|frame| frame.map_err(|error| self.failed(error))))
+    }
+
+    fn failed(&mut self, error: hyper::Error) -> SendError {
+        let error = fault::of_body(self.lease.endpoint(), error);
+        self.lease.settle(clock::now(), verdict_of(&error));
+        error
+    }
+
+    /// All has come. An answer that nobody has seen yet may still be refused for what follows it on the wire.
+    fn end(mut self, unseen: bool) -> Result<(), SendError> {
+        let now = clock::now();
+        let endpoint = self.lease.endpoint().clone();
+        if let Channel::Line(mut line) = self.channel {
+            if !line.is_ready() {
+                line.look();
+            }
+            if line.is_ready() {
+                endpoint.idle.put(line, now);
+            } else if unseen && line.spoke_out_of_turn() {
+                self.lease.settle(now, Verdict::Failure);
+                let excess = SendError::new(Stage::Body, Cause::Garbage, true, &endpoint);
+                return Err(excess.because("more bytes than the length that was declared"));
+            }
+        }
+        self.lease.settle(now, self.verdict);
+        Ok(())
+    }
+}
+
+impl Body for Reply {
+    type Data = Bytes;
+    type Error = SendError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, SendError>>> {
+        let this = &mut *self;
+        let [first, second] = &mut this.ahead;
+        if let Some(frame) = first.take() {
+            *first = second.take();
+            return Poll::Ready(Some(Ok(frame)));
+        }
+        let Some(rest) = &mut this.rest else {
+            return Poll::Ready(None);
+        };
+        let polled = rest.poll(cx);
+        let over = match &polled {
+            Poll::Ready(Some(Ok(_))) => rest.body.is_end_stream(),
+            Poll::Ready(_) => true,
+            Poll::Pending => false,
+        };
+        if over && let Some(rest) = this.rest.take() {
+            let _seen = rest.end(false);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_none() && self.ahead[0].is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let mut hint = match &self.rest {
+            Some(rest) => rest.body.size_hint(),
+            None => SizeHint::with_exact(0),
+        };
+        let frames = self.ahead.iter().flatten();
+        let ahead: usize = frames.filter_map(Frame::data_ref).map(Bytes::len).sum();
+        if let Some(upper) = hint.upper() {
+            hint.set_upper(upper + ahead as u64);
+        }
+        hint.set_lower(hint.lower() + ahead as u64);
+        hint
+    }
+}
