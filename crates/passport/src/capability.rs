@@ -51,6 +51,8 @@ pub enum PassportError {
 pub struct Grant {
     /// Who pays.
     pub tenant: String,
+    /// The first second in which nothing of it is good any more: no passport is for ever.
+    pub until: UnixSeconds,
     /// Classes the holder may choose from, the first that is left counting; empty stands for the root key's own.
     pub classes: Vec<String>,
     /// What policy finds on it.
@@ -58,10 +60,11 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// To `tenant`, with no more than that.
-    pub fn to(tenant: &str) -> Self {
+    /// To `tenant` for some time, with no more than that.
+    pub fn to(tenant: &str, until: UnixSeconds) -> Self {
         Self {
             tenant: tenant.to_owned(),
+            until,
             classes: Vec::new(),
             tags: Vec::new(),
         }
@@ -96,13 +99,8 @@ impl RootKey {
         &self.id
     }
 
-    /// A passport that ends at `until`. `nonce` is random: it tells passports apart that say the same.
-    pub fn mint(
-        &self,
-        nonce: [u8; NONCE_BYTES],
-        grant: Grant,
-        until: UnixSeconds,
-    ) -> Result<Passport, PassportError> {
+    /// A passport. `nonce` is random: it tells passports apart that say the same.
+    pub fn mint(&self, nonce: [u8; NONCE_BYTES], grant: Grant) -> Result<Passport, PassportError> {
         if !grant.is_good() {
             return Err(PassportError::BadName);
         }
@@ -117,7 +115,10 @@ impl RootKey {
             tag: Zeroizing::new([0; TAG_BYTES]),
         };
         passport.tag = self.first_tag(&passport);
-        passport.attenuate(&Caveat::Until(until))
+        passport
+            .fits()
+            .then_some(passport)
+            .ok_or(PassportError::TooLarge)
     }
 
     fn first_tag(&self, passport: &Passport) -> Zeroizing<[u8; TAG_BYTES]> {

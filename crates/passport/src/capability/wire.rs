@@ -6,6 +6,7 @@ use super::{
     CAVEATS_MAX, GRANTS_MAX, Grant, ITEM_BYTES_MAX, NONCE_BYTES, PASSPORT_PREFIX, Passport,
     ROOT_ID_BYTES_MAX, TAG_BYTES,
 };
+use crate::identity::UnixSeconds;
 use crate::tenant::is_name;
 
 const VERSION: u8 = 1;
@@ -16,6 +17,7 @@ pub(super) fn head(passport: &Passport) -> Vec<u8> {
     let mut bytes = vec![VERSION, passport.root.len() as u8];
     bytes.extend(passport.root.as_bytes());
     bytes.extend(passport.nonce);
+    bytes.extend(grant.until.0.to_be_bytes());
     bytes.push((1 + grant.classes.len() + grant.tags.len()) as u8);
     item(&mut bytes, &format!("tenant={}", grant.tenant));
     for class in &grant.classes {
@@ -86,11 +88,12 @@ pub(super) fn read(bytes: &[u8]) -> Option<Passport> {
 
 /// The tenant, then classes, then tags: the one order in which they are written.
 fn grant(reader: &mut Reader<'_>) -> Option<Grant> {
+    let until = UnixSeconds(u64::from_be_bytes(reader.chunk()?));
     let count = usize::from(reader.byte()?);
     if !(1..=GRANTS_MAX).contains(&count) {
         return None;
     }
-    let mut grant = Grant::to(reader.item()?.strip_prefix("tenant=")?);
+    let mut grant = Grant::to(reader.item()?.strip_prefix("tenant=")?, until);
     for _ in 1..count {
         match reader.item()?.split_once('=')? {
             ("class", class) if grant.tags.is_empty() => grant.classes.push(class.to_owned()),

@@ -84,7 +84,7 @@ fn token(exp: UnixSeconds) -> String {
 fn passport(tenant: &str, nonce: u64) -> String {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&nonce.to_le_bytes());
-    let minted = root().mint(bytes, Grant::to(tenant), LATER).unwrap();
+    let minted = root().mint(bytes, Grant::to(tenant, LATER)).unwrap();
     minted.to_text().to_string()
 }
 
@@ -333,16 +333,16 @@ fn a_million_tenants_take_no_more_room_than_the_cache_has() {
 #[test]
 fn the_limits_of_a_passport_go_with_its_identity() {
     let verifier = verifier();
-    let narrow = root().mint([0; 16], Grant::to("acme"), LATER).unwrap();
+    let narrow = root().mint([0; 16], Grant::to("acme", LATER)).unwrap();
     let narrow = narrow.attenuate(&Caveat::Path("/v1".to_owned())).unwrap();
     let identity = verifier
         .verify(Credential::Bearer(&narrow.to_text()), NOW)
         .unwrap();
     assert!(identity.limits.admit("GET", "/v1/a", None).is_ok());
     assert!(identity.limits.admit("GET", "/v2/a", None).is_err());
-    let mut grant = Grant::to("acme");
+    let mut grant = Grant::to("acme", LATER);
     grant.classes.push("platinum".to_owned());
-    let unknown = root().mint([0; 16], grant, LATER).unwrap();
+    let unknown = root().mint([0; 16], grant).unwrap();
     assert_eq!(
         verifier.verify(Credential::Bearer(&unknown.to_text()), NOW),
         Err(Denied::Caveat)
