@@ -20,6 +20,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the node; without a config it shows an embedded demonstration on loopback.
     Run(RunArgs),
+    /// Be a fair proxy in front of one upstream; needs no config.
+    Proxy(ProxyArgs),
     /// Check a config: every mistake at once, with its place and what is allowed.
     Check(ConfigArgs),
     /// Look at configs.
@@ -84,6 +86,50 @@ pub(crate) struct ConfigArgs {
     /// Set one key, over file and environment; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
+    /// What holds without a file.
+    #[arg(skip)]
+    pub(crate) built_in: BuiltIn,
+}
+
+/// Configs that need no file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum BuiltIn {
+    #[default]
+    Demonstration,
+    Proxy,
+}
+
+/// How to be a proxy.
+#[derive(Args, Debug)]
+pub(crate) struct ProxyArgs {
+    /// Where requests go, such as http://127.0.0.1:9000.
+    #[arg(long, value_name = "URL")]
+    pub(crate) to: String,
+    /// Where to listen.
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// Set one key, over environment and these; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
+}
+
+impl ProxyArgs {
+    /// The same as `run` with a config of two lines.
+    pub(crate) fn run(&self) -> RunArgs {
+        let mut sets = vec![
+            format!("gateway.to={}", self.to),
+            format!("gateway.listen=[\"{}\"]", self.listen),
+        ];
+        sets.extend(self.sets.iter().cloned());
+        RunArgs {
+            config: ConfigArgs {
+                config: None,
+                sets,
+                built_in: BuiltIn::Proxy,
+            },
+            runtime: None,
+        }
+    }
 }
 
 /// How to run.

@@ -1,6 +1,7 @@
 //! The node's config: text form, what contradicts, and the settings in which bad states cannot be written.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::config::Source;
@@ -11,8 +12,9 @@ use kernel::telemetry::{Format, LogSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strict_config::{ConfigText, Loaded, Mistakes, Report, Secret, Sources, load};
+use svc_gateway::config::GatewayText;
 
-use crate::cli::ConfigArgs;
+use crate::cli::{BuiltIn, ConfigArgs};
 use crate::demo::config::DemoText;
 
 /// The config file of a node.
@@ -31,6 +33,8 @@ pub(crate) struct NodeText {
     /// Where spans are sent; absent: nowhere.
     #[schemars(extend("x-reload" = "restart"))]
     pub(crate) traces: Option<TracesText>,
+    /// The gateway; absent: off.
+    pub(crate) gateway: Option<GatewayText>,
     /// The embedded demonstration; absent: off. Without any config it is on.
     pub(crate) demo: Option<DemoText>,
 }
@@ -180,6 +184,9 @@ impl ConfigText for NodeText {
         if let Some(traces) = &self.traces {
             report.within("traces", |report| traces.contradictions(report));
         }
+        if let Some(gateway) = &self.gateway {
+            report.within("gateway", |report| gateway.contradictions(report));
+        }
         if let Some(demo) = &self.demo {
             report.within("demo", |report| demo.contradictions(report));
         }
@@ -214,6 +221,8 @@ pub(crate) struct Settings {
     pub(crate) token: Option<Secret>,
     /// What the log holds.
     pub(crate) log_level: String,
+    /// The gateway, if it is on.
+    pub(crate) gateway: Option<Arc<GatewayText>>,
     /// The demonstration, if it is on.
     pub(crate) demo: Option<crate::demo::config::DemoSettings>,
 }
@@ -227,6 +236,7 @@ impl From<&NodeText> for Settings {
             },
             token: (!text.admin.token.is_empty()).then(|| text.admin.token.clone()),
             log_level: text.log.level.clone(),
+            gateway: text.gateway.clone().map(Arc::new),
             demo: text.demo.as_ref().map(Into::into),
         }
     }
@@ -265,11 +275,18 @@ const DEMONSTRATION: Source = Source::BuiltIn {
     text: "[demo]\n",
 };
 
+/// The config of `macronode proxy`, which sets the rest.
+const PROXY: Source = Source::BuiltIn {
+    name: "(built-in proxy)",
+    text: "[gateway]\n",
+};
+
 /// Where the config comes from.
 pub(crate) fn source(args: &ConfigArgs) -> Source {
-    match &args.config {
-        Some(path) => Source::File(path.clone()),
-        None => DEMONSTRATION,
+    match (&args.config, args.built_in) {
+        (Some(path), _) => Source::File(path.clone()),
+        (None, BuiltIn::Demonstration) => DEMONSTRATION,
+        (None, BuiltIn::Proxy) => PROXY,
     }
 }
 

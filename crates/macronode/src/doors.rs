@@ -6,7 +6,10 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use kernel::serve::Door;
+use kernel::tree::ChildSpec;
 use listenfd::ListenFd;
+use svc_gateway::Gateway;
+use svc_gateway::tree as gateway;
 
 use crate::config::NodeText;
 
@@ -15,6 +18,10 @@ use crate::config::NodeText;
 pub(crate) struct Doors {
     /// Of the admin server.
     pub(crate) admin: Arc<Door>,
+    /// Of the gateway, without TLS.
+    pub(crate) gateway: Vec<Arc<Door>>,
+    /// Of the gateway, with TLS.
+    pub(crate) gateway_tls: Vec<Arc<Door>>,
     /// Of the demonstration.
     pub(crate) demo: Option<Arc<Door>>,
 }
@@ -76,7 +83,21 @@ impl Doors {
                 error,
             })
         };
+        let (plain, secure) = match &text.gateway {
+            Some(gateway) => Gateway::addresses(gateway),
+            None => Default::default(),
+        };
+        let mut doors = |key, specs: &'static [ChildSpec], addresses: Vec<SocketAddr>| {
+            let named = specs.iter().zip(addresses);
+            named
+                .map(|(spec, address)| door(spec.name, key, address))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let gateway = doors("gateway.listen", &gateway::HTTP, plain)?;
+        let gateway_tls = doors("gateway.tls.listen", &gateway::TLS, secure)?;
         Ok(Self {
+            gateway,
+            gateway_tls,
             admin: door("admin", "admin.listen", text.admin.listen)?,
             demo: text
                 .demo
@@ -88,9 +109,10 @@ impl Doors {
 
     /// Where each door listens.
     pub(crate) fn addresses(&self) -> BTreeMap<&'static str, SocketAddr> {
-        let all = [Some(&self.admin), self.demo.as_ref()];
-        all.into_iter()
-            .flatten()
+        let gateway = self.gateway.iter().chain(&self.gateway_tls);
+        let others = [Some(&self.admin), self.demo.as_ref()];
+        gateway
+            .chain(others.into_iter().flatten())
             .map(|door| (door.name(), door.address()))
             .collect()
     }
@@ -110,7 +132,7 @@ impl Inherited {
         let named = |index: usize| {
             names
                 .get(index)
-                .filter(|name| matches!(**name, "admin" | "demo"))
+                .filter(|name| matches!(**name, "admin" | "demo") || name.starts_with("gateway."))
         };
         let listeners = (0..fds.len())
             .filter_map(|index| {

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::{demo, tree};
 
 /// What every crate brings into the node.
-static TABLES: [&Tables; 2] = [&KERNEL, &demo::TABLES];
+static TABLES: [&Tables; 3] = [&KERNEL, &svc_gateway::tree::TABLES, &demo::TABLES];
 
 /// Writes every page into `directory`.
 pub(crate) fn write(directory: &Path) -> Exit {

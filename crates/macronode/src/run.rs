@@ -16,6 +16,7 @@ use kernel::tasks;
 use kernel::telemetry::{self, Telemetry};
 use kernel::tree::Child;
 use strict_config::Loaded;
+use svc_gateway::Gateway;
 
 use crate::cli::{ConfigArgs, RunArgs};
 use crate::config::{NodeText, RuntimeKind, Settings, load_config, source};
@@ -116,6 +117,16 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
     let text = loaded.text.clone();
+    let gateway = match text
+        .gateway
+        .as_ref()
+        .map(|text| Gateway::new(&kernel, text))
+    {
+        None => None,
+        Some(Ok(gateway)) => Some(gateway),
+        Some(Err(error)) => return cannot_start(format_args!("gateway: {error}")),
+    };
+    let applied = with_gateway(applied, gateway.clone());
     let (reloader, live) = Reloader::new(
         &kernel,
         (source(args), args.sets.clone()),
@@ -132,6 +143,7 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         reload: reload.clone(),
         updates,
         doors,
+        gateway,
     };
     let mut children = tree::children(&text, &parts);
     children.extend(exporters);
@@ -188,6 +200,21 @@ fn new_level(telemetry: &Arc<Telemetry>) -> Arc<dyn Fn(&Settings) + Send + Sync>
         };
         if let Err(error) = telemetry.set_level(&settings.log_level) {
             tracing::error!(%error, "the log keeps its level");
+        }
+    })
+}
+
+/// What a reload does to the gateway, after everything else.
+fn with_gateway(
+    applied: Arc<dyn Fn(&Settings) + Send + Sync>,
+    gateway: Option<Arc<Gateway>>,
+) -> Arc<dyn Fn(&Settings) + Send + Sync> {
+    Arc::new(move |settings| {
+        applied(settings);
+        if let (Some(gateway), Some(text)) = (&gateway, &settings.gateway)
+            && let Err(error) = gateway.apply(text)
+        {
+            tracing::error!(error, "the gateway keeps its config");
         }
     })
 }

@@ -11,6 +11,8 @@ use kernel::queue::Receiver;
 use kernel::serve::serve;
 use kernel::tree::{Child, ChildSpec, Restart};
 use serde_json::json;
+use svc_gateway::Gateway;
+use svc_gateway::tree as gateway;
 
 use crate::config::{NodeText, Settings, door_limits};
 use crate::doors::Doors;
@@ -36,11 +38,22 @@ pub(crate) static CONFIG: ChildSpec = ChildSpec {
 };
 
 /// Every child this node may have, for the reference page.
-pub(crate) static SPECS: [&ChildSpec; 8] = [
+pub(crate) static SPECS: [&ChildSpec; 19] = [
     &ADMIN,
     &CONFIG,
     &reporter::REPORTER,
     &kernel::telemetry::trace_specs::CHILD,
+    &gateway::UPSTREAMS,
+    &gateway::STREAMS,
+    &gateway::WORKERS,
+    &gateway::HTTP[0],
+    &gateway::HTTP[1],
+    &gateway::HTTP[2],
+    &gateway::HTTP[3],
+    &gateway::TLS[0],
+    &gateway::TLS[1],
+    &gateway::TLS[2],
+    &gateway::TLS[3],
     &demo::WORKERS,
     &demo::DOOR,
     &demo::LOAD,
@@ -61,6 +74,8 @@ pub(crate) struct Parts {
     pub(crate) updates: Receiver<()>,
     /// The bound listeners.
     pub(crate) doors: Doors,
+    /// The gateway, if it is on.
+    pub(crate) gateway: Option<Arc<Gateway>>,
 }
 
 /// The children that `text` switches on.
@@ -70,6 +85,16 @@ pub(crate) fn children(text: &NodeText, parts: &Parts) -> Vec<Child> {
         config(parts),
         reporter::child(&parts.doors),
     ];
+    if let (Some(text), Some(gateway)) = (&text.gateway, &parts.gateway) {
+        let (plain, secure) = (parts.doors.gateway.clone(), parts.doors.gateway_tls.clone());
+        children.extend(svc_gateway::tree::children(
+            gateway,
+            text,
+            &parts.kernel,
+            plain,
+            secure,
+        ));
+    }
     if let (Some(demo), Some(door)) = (&text.demo, &parts.doors.demo) {
         children.extend(demo::children(
             demo,

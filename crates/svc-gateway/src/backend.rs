@@ -99,7 +99,7 @@ impl Backend {
                 let label = shared.metrics.label(name);
                 let slots = Slots::new(limit, &gateway.classes, &gateway.queue, shared.timeline);
                 Arc::new(Lasting {
-                    pool: Pool::new(spec, &shared.kernel.registry),
+                    pool: Pool::new(spec, &shared.kernel.registry, shared.blocking.clone()),
                     slots,
                     budget: RetryBudget::default(),
                     usual: Usual::default(),

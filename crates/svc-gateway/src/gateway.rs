@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use fair_queue::Snapshot;
 use front_door::{DoorSettings, Fault, ProxyProtocol, Service, Timeouts, Upload, Visit};
 use http::{Request, Response};
 use http_rules::request_id;
@@ -54,15 +53,6 @@ impl Gateway {
 
     pub(crate) fn plan(&self) -> Arc<Plan> {
         self.plan.load_full()
-    }
-
-    /// What is to be seen of each upstream's queue, with so many of its tenants.
-    pub(crate) fn queues(&self, top: usize) -> Vec<(&'static str, Snapshot)> {
-        let plan = self.plan();
-        let views = plan.backends.iter();
-        views
-            .map(|backend| (backend.body.label, backend.body.slots.snapshot(top)))
-            .collect()
     }
 
     pub(crate) fn plain_door(&self) -> Arc<DoorSettings> {

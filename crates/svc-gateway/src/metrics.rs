@@ -187,6 +187,8 @@ impl Metrics {
         UpstreamMetrics {
             seconds: self.registry.histogram(&UPSTREAM_SECONDS, &[label]),
             retries: self.registry.counter(&RETRIES, &[label]),
+            limit: self.registry.gauge(&LIMIT, &[label]),
+            waiting: self.registry.gauge(&WAITING, &[label]),
         }
     }
 }
@@ -215,4 +217,6 @@ impl RouteMetrics {
 pub(crate) struct UpstreamMetrics {
     pub(crate) seconds: Histogram,
     pub(crate) retries: Counter,
+    pub(crate) limit: Gauge,
+    pub(crate) waiting: Gauge,
 }

@@ -10,6 +10,7 @@ use concurrency_gate::{Gate, GateConfig, KeyHandle, Limit};
 use hashbrown::HashMap;
 use http_rules::forward::Node;
 use kernel::Kernel;
+use kernel::blocking::Blocking;
 use kernel::clock::Timeline;
 use kernel::lock::{Lock, LockSpec};
 use kernel::pool::PoolHandle;
@@ -31,6 +32,8 @@ pub(crate) static STREAMS: LockSpec = LockSpec {
 pub(crate) struct Shared {
     pub(crate) kernel: Kernel,
     pub(crate) metrics: Metrics,
+    /// Where files are read and names looked up.
+    pub(crate) blocking: Blocking,
     pub(crate) timeline: Timeline,
     /// This node's name in `Via`.
     pub(crate) node: Node,
@@ -57,6 +60,7 @@ impl Shared {
         Ok(Arc::new(Self {
             kernel: kernel.clone(),
             metrics: Metrics::new(&kernel.registry),
+            blocking: Blocking::new(&kernel.registry),
             timeline: Timeline::start(),
             node: Node::new(&unique).expect("letters, digits and a hyphen are a token"),
             seed: Seed::draw().ok_or("the system gives no random numbers")?,

@@ -149,7 +149,6 @@ pub fn children(
 
 /// Values that are cheaper to read than to maintain.
 fn sample(gateway: &Arc<Gateway>, kernel: &Kernel) {
-    let registry = kernel.registry.clone();
     let gateway = Arc::downgrade(gateway);
     let classes = |spec| metrics::CLASSES.map(|class| kernel.registry.gauge(spec, &[class]));
     let (inflight, tokens) = (classes(&metrics::INFLIGHT), classes(&metrics::TOKENS));
@@ -158,10 +157,10 @@ fn sample(gateway: &Arc<Gateway>, kernel: &Kernel) {
             return Sampling::Over;
         };
         let mut sums = [(0, 0); metrics::CLASSES.len()];
-        for (label, view) in gateway.queues(0) {
-            let gauge = |spec| registry.gauge(spec, &[label]);
-            gauge(&metrics::LIMIT).set(view.limit as i64);
-            gauge(&metrics::WAITING).set(view.waiting as i64);
+        for backend in &gateway.plan().backends {
+            let (view, gauges) = (backend.body.slots.snapshot(0), &backend.body.metrics);
+            gauges.limit.set(view.limit as i64);
+            gauges.waiting.set(view.waiting as i64);
             for (sum, class) in sums.iter_mut().zip(&view.classes) {
                 sum.0 += class.inflight as i64;
                 sum.1 += class.tokens;
