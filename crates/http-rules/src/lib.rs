@@ -21,3 +21,14 @@ pub mod ratelimit;
 pub mod request_id;
 mod text;
 pub mod trace;
+
+// The laws are shared with the fuzz targets, which know this crate by its name and cannot see into it.
+#[cfg(test)]
+extern crate self as http_rules;
+
+#[cfg(test)]
+#[expect(
+    unreachable_pub,
+    reason = "public for the fuzz targets, which include the files"
+)]
+mod exercise;
