@@ -36,6 +36,12 @@ pub enum Policy {
         backoff: f64,
     },
     /// By the ratio of long-term to short-term hold time.
+    ///
+    /// It knows no hold time but those it has seen: a delay that it causes slowly enough is soon
+    /// part of the long term, and calls for nothing. Under a load that never lets up it therefore
+    /// climbs to the upper bound, and the service queues what it cannot do at once. Set the bound
+    /// to what the service may hold, or take [`Policy::Guarded`], which remembers the undisturbed
+    /// hold time.
     Gradient {
         /// Between which.
         bounds: Bounds,

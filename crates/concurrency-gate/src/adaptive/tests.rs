@@ -95,6 +95,28 @@ fn guarded_stops_where_more_concurrency_brings_no_more_throughput() {
     );
 }
 
+/// A property of the algorithm, not a wish: whoever chooses it is told so.
+// req: GT-12
+#[test]
+fn a_load_that_never_lets_up_carries_the_gradient_to_its_upper_bound() {
+    let policy = Policy::Gradient {
+        bounds: BOUNDS,
+        tolerance: 1.5,
+    };
+    let mut machine = Adaptive::new(&policy, 5).unwrap();
+    let mut now = Duration::ZERO;
+    let mut course = vec![machine.limit()];
+    while machine.limit() < BOUNDS.max {
+        assert!(now < Duration::from_secs(60), "it stays at {course:?}");
+        drive(&mut machine, &Service::healthy(), u32::MAX, &mut now, 1);
+        course.push(machine.limit());
+    }
+    assert!(
+        course.is_sorted(),
+        "it once saw that it was slow: {course:?}"
+    );
+}
+
 // req: GT-12
 #[test]
 fn no_policy_grows_while_the_caller_is_idle() {
