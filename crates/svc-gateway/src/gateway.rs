@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -61,6 +61,22 @@ impl Gateway {
 
     pub(crate) fn secure_door(&self) -> Arc<DoorSettings> {
         self.secure.load_full()
+    }
+
+    /// When each file of the TLS doors was last written.
+    pub(crate) fn certificate_stamps(&self) -> Vec<SystemTime> {
+        let plan = self.plan();
+        let files = plan.text.tls.iter().flat_map(|tls| {
+            let pairs = tls
+                .certificates
+                .iter()
+                .flat_map(|pair| [&pair.cert, &pair.key]);
+            pairs.chain(&tls.client_ca)
+        });
+        let stamp = |file: &String| std::fs::metadata(file).and_then(|data| data.modified());
+        files
+            .map(|file| stamp(file).unwrap_or(SystemTime::UNIX_EPOCH))
+            .collect()
     }
 
     /// Reads the certificates again, and takes them over if they can be used.

@@ -12,6 +12,7 @@ mod forward;
 mod gateway;
 mod intake;
 mod journey;
+mod keeper;
 pub mod metrics;
 mod outbound;
 mod plan;

@@ -15,7 +15,7 @@ use kernel::tree::{Child, ChildSpec, Context, Failure, Restart};
 use crate::config::{Dispatch, GatewayText};
 use crate::dispatch::{self, POOL_UNITS, Sending};
 use crate::gateway::Gateway;
-use crate::{metrics, shared, slots, tunnel};
+use crate::{keeper, metrics, shared, slots, tunnel};
 
 /// Doors of each kind; the config allows no more.
 pub const DOORS: usize = 4;
@@ -76,18 +76,16 @@ pub static WORKERS: ChildSpec = ChildSpec {
 /// Its part of the reference.
 pub static TABLES: Tables = Tables {
     queues: &[&dispatch::WORK, &dispatch::WORK_AGAIN],
-    tasks: &[&tunnel::TUNNEL],
+    tasks: &[&tunnel::TUNNEL, &keeper::UPSTREAM],
     locks: &[
         &metrics::NAMES,
+        &keeper::STANDINGS,
         &slots::ADAPTIVE,
         &shared::STREAMS,
         &dispatch::PARCEL,
     ],
     metrics: &metrics::ALL,
 };
-
-/// How often the upstreams are looked at.
-const GLANCE: Duration = Duration::from_millis(250);
 
 /// The gateway's children, for the doors that are open.
 pub fn children(
@@ -100,7 +98,7 @@ pub fn children(
     let (upstreams, streams) = (gateway.clone(), gateway.clone());
     let mut children = vec![
         Child::new(&UPSTREAMS, move |context| {
-            keep_upstreams(context, upstreams.clone())
+            keeper::keep(context, upstreams.clone())
         }),
         Child::new(&STREAMS, move |context| {
             keep_streams(context, streams.clone())
@@ -172,19 +170,6 @@ fn sample(gateway: &Arc<Gateway>, kernel: &Kernel) {
         }
         Sampling::Continue
     });
-}
-
-/// Looks after the upstreams until told to end.
-async fn keep_upstreams(context: Context, gateway: Arc<Gateway>) -> Result<(), Failure> {
-    context.ready.ready();
-    let mut glances = tokio::time::interval(GLANCE);
-    loop {
-        tokio::select! {
-            () = context.told_to_end() => return Ok(()),
-            _ = glances.tick() => {}
-        }
-        let _plan = gateway.plan();
-    }
 }
 
 /// Keeps tunnels until they end by themselves; at the drain's deadline they end with this child.

@@ -40,6 +40,7 @@ pub use outgoing::BoxError;
 pub use pick::{Pick, Ready, Timing};
 pub use pool::{NoEndpoint, Pool};
 pub use reply::Reply;
+pub use run::Standing;
 pub use spec::{BadEndpoint, Balance, EndpointSpec, Health, PoolSpec, Protocol, passive};
 pub use tls::{ClientTls, TlsError, TlsText};
 pub use tried::Tried;

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use kernel::clock;
-use kernel::readiness::ReadySignal;
 use kernel::tree::{Context, Failure};
 
 use crate::endpoint::{Endpoint, EndpointId};
@@ -21,28 +20,54 @@ const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// How long who does nothing at the moment waits to see whether that has changed.
 const AT_REST: Duration = Duration::from_secs(3600);
 
+/// How a pool stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It has somebody to send requests to.
+    Well,
+    /// It has nobody, for this reason.
+    Lacking(&'static str),
+}
+
 impl Pool {
     /// Lives until told to end. Ready when every name has been looked up and every endpoint asked once.
     pub async fn run(self: Arc<Self>, context: Context) -> Result<(), Failure> {
-        let known = Known::default();
+        let ready = &context.ready;
+        let say = |standing: Standing| match standing {
+            Standing::Well => ready.ready(),
+            Standing::Lacking(what) => ready.degraded(what),
+        };
         tokio::select! {
             () = context.told_to_end() => {}
-            () = self.keep_resolving(&known, &context.ready) => {}
-            () = self.keep_asking(&known, &context.ready) => {}
-            () = self.keep_sweeping() => {}
+            () = self.tend(say) => {}
         }
-        self.close();
-        self.tasks.cancel();
-        self.tasks.idle().await;
+        self.end().await;
         Ok(())
     }
 
-    async fn keep_resolving(&self, known: &Known, ready: &ReadySignal) {
+    /// Looks after the endpoints for as long as it is polled, and says how they stand once that is known.
+    pub async fn tend(&self, say: impl Fn(Standing)) {
+        let known = Known::default();
+        tokio::select! {
+            () = self.keep_resolving(&known, &say) => {}
+            () = self.keep_asking(&known, &say) => {}
+            () = self.keep_sweeping() => {}
+        }
+    }
+
+    /// Closes what is unused and ends its tasks.
+    pub async fn end(&self) {
+        self.close();
+        self.tasks.cancel();
+        self.tasks.idle().await;
+    }
+
+    async fn keep_resolving(&self, known: &Known, say: &impl Fn(Standing)) {
         let mut only_new = false;
         loop {
             self.resolve_names(only_new).await;
             known.names.store(true, Ordering::Relaxed);
-            self.say(known, ready);
+            self.say(known, say);
             let every = jittered(self.spec().dns_every);
             tokio::select! {
                 () = tokio::time::sleep(every) => only_new = false,
@@ -63,7 +88,7 @@ impl Pool {
         }
     }
 
-    async fn keep_asking(&self, known: &Known, ready: &ReadySignal) {
+    async fn keep_asking(&self, known: &Known, say: &impl Fn(Standing)) {
         let mut streaks = HashMap::new();
         let mut only_new = false;
         loop {
@@ -72,7 +97,7 @@ impl Pool {
                 self.ask_endpoints(health, &mut streaks, only_new).await;
             }
             known.health.store(true, Ordering::Relaxed);
-            self.say(known, ready);
+            self.say(known, say);
             let every = health.map_or(AT_REST, |health| jittered(health.every));
             tokio::select! {
                 () = tokio::time::sleep(every) => only_new = false,
@@ -130,17 +155,17 @@ impl Pool {
         }
     }
 
-    fn say(&self, known: &Known, ready: &ReadySignal) {
+    fn say(&self, known: &Known, say: &impl Fn(Standing)) {
         if !known.names.load(Ordering::Relaxed) || !known.health.load(Ordering::Relaxed) {
             return;
         }
         let fleet = self.fleet();
         if fleet.endpoints.is_empty() && !fleet.spec.endpoints.is_empty() {
-            ready.degraded("no endpoint has an address");
+            say(Standing::Lacking("no endpoint has an address"));
         } else if !fleet.endpoints.is_empty() && fleet.endpoints.iter().all(|one| one.is_down()) {
-            ready.degraded("no endpoint is healthy");
+            say(Standing::Lacking("no endpoint is healthy"));
         } else {
-            ready.ready();
+            say(Standing::Well);
         }
     }
 }

@@ -5,6 +5,7 @@ use super::*;
 
 fn args(config: &Path, sets: &[&str]) -> ConfigArgs {
     ConfigArgs {
+        built_in: Default::default(),
         config: Some(config.to_owned()),
         sets: sets.iter().map(|set| (*set).to_owned()).collect(),
     }

@@ -1,0 +1,174 @@
+//! Looks after what the gateway stands on: its upstreams, its certificates. Follows the plan as it changes.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use hashbrown::HashMap;
+use kernel::lock::{Lock, LockSpec};
+use kernel::metrics::Gauge;
+use kernel::tasks::{Spawner, TaskKind};
+use kernel::tree::{Context, Failure};
+use tokio::sync::Notify;
+use upstream::{Pool, Standing};
+
+use crate::gateway::Gateway;
+use crate::metrics::DEGRADED;
+
+/// The task that looks after one upstream.
+pub(crate) static UPSTREAM: TaskKind = TaskKind {
+    name: "gateway_upstream",
+    doc: "resolves the names of one upstream, asks its endpoints how they are, closes unused connections",
+};
+/// Guards how the upstreams stand.
+pub(crate) static STANDINGS: LockSpec = LockSpec {
+    name: "gateway_standings",
+    level: 31,
+    doc: "how each upstream stands, as its keeper saw it last",
+};
+
+/// How often the plan is looked at for upstreams that came or went.
+const GLANCE: Duration = Duration::from_millis(100);
+/// How often files of certificates are looked at, in glances.
+const FILES_EVERY: u32 = 10;
+
+/// How each upstream stands; absent until it is known.
+type Standings = Arc<Lock<HashMap<String, Standing>>>;
+
+struct Keeper<'a> {
+    gateway: &'a Arc<Gateway>,
+    context: &'a Context,
+    spawner: Spawner,
+    standings: Standings,
+    kept: HashMap<String, Kept>,
+    degraded: Gauge,
+    files: Option<Vec<SystemTime>>,
+}
+
+/// An upstream that is looked after, until this is dropped.
+struct Kept {
+    pool: Arc<Pool>,
+    enough: Arc<Notify>,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.enough.notify_one();
+    }
+}
+
+/// Looks after everything until told to end.
+pub(crate) async fn keep(context: Context, gateway: Arc<Gateway>) -> Result<(), Failure> {
+    let mut keeper = Keeper {
+        gateway: &gateway,
+        context: &context,
+        spawner: context.tasks.kind(&UPSTREAM),
+        standings: Arc::new(Lock::new(&STANDINGS, HashMap::new())),
+        kept: HashMap::new(),
+        degraded: context.kernel.registry.gauge(&DEGRADED, &[]),
+        files: None,
+    };
+    let mut glances = tokio::time::interval(GLANCE);
+    for glance in 0_u32.. {
+        keeper.follow();
+        keeper.speak();
+        if glance.is_multiple_of(FILES_EVERY) {
+            keeper.look_at_files().await;
+        }
+        tokio::select! {
+            () = context.told_to_end() => break,
+            _ = glances.tick() => {}
+        }
+    }
+    for kept in keeper.kept.into_values() {
+        kept.pool.end().await;
+    }
+    Ok(())
+}
+
+impl Keeper<'_> {
+    /// Begins to look after upstreams that came, and lets go of those that went.
+    fn follow(&mut self) {
+        let plan = self.gateway.plan();
+        let there = |name: &str, pool: &Arc<Pool>| {
+            let backend = plan.backend(name);
+            backend.is_some_and(|backend| Arc::ptr_eq(&backend.body.pool, pool))
+        };
+        self.kept.retain(|name, kept| there(name, &kept.pool));
+        self.standings
+            .lock()
+            .retain(|name, _| plan.backend(name).is_some());
+        for backend in &plan.backends {
+            if !self.kept.contains_key(&backend.name) {
+                let kept = self.tend(backend.name.clone(), backend.body.pool.clone());
+                self.kept.insert(backend.name.clone(), kept);
+            }
+        }
+    }
+
+    fn tend(&self, name: String, pool: Arc<Pool>) -> Kept {
+        let enough = Arc::new(Notify::new());
+        let (standings, kept, told) = (self.standings.clone(), pool.clone(), enough.clone());
+        self.spawner.spawn(async move {
+            let say = |standing| {
+                standings.lock().insert(name.clone(), standing);
+            };
+            tokio::select! {
+                () = kept.tend(say) => {}
+                () = told.notified() => {}
+            }
+        });
+        Kept { pool, enough }
+    }
+
+    /// Says whether all is well: with a strict boot not before every upstream is.
+    fn speak(&self) {
+        let plan = self.gateway.plan();
+        let standings = self.standings.lock().clone();
+        let lacking = plan.backends.iter().find_map(|backend| {
+            let what = match standings.get(&backend.name) {
+                Some(Standing::Well) => return None,
+                Some(Standing::Lacking(what)) => what,
+                None => "not known yet",
+            };
+            Some(format!("upstream {}: {what}", backend.name))
+        });
+        self.degraded.set(i64::from(lacking.is_some()));
+        let ready = &self.context.ready;
+        match lacking {
+            None => ready.ready(),
+            Some(what) if plan.text.strict_boot => ready.unready(what),
+            Some(_) if standings.len() < plan.backends.len() => ready.ready(),
+            Some(what) => ready.degraded(what),
+        }
+    }
+
+    /// Takes over certificates whose files have changed.
+    async fn look_at_files(&mut self) {
+        let gateway = self.gateway.clone();
+        let looked = move || {
+            let stamps = gateway.certificate_stamps();
+            (stamps, gateway)
+        };
+        let Ok((stamps, gateway)) = self.gateway.shared.blocking.run(looked).await else {
+            return;
+        };
+        if self
+            .files
+            .replace(stamps.clone())
+            .is_none_or(|before| before == stamps)
+        {
+            return;
+        }
+        let renewed = self
+            .gateway
+            .shared
+            .blocking
+            .run(move || gateway.renew_certificates())
+            .await;
+        match renewed {
+            Ok(Ok(())) => tracing::info!("new certificates in force"),
+            Ok(Err(error)) => tracing::error!(error, "the certificates stay as they are"),
+            Err(reject) => tracing::warn!(%reject, "the certificates could not be read again"),
+        }
+    }
+}
