@@ -11,27 +11,51 @@ use futures_util::FutureExt;
 use http::{Request, Response};
 use kernel::clock::Timeline;
 use kernel::limits;
-use kernel::metrics::{Counter, Kind, MetricSpec};
+use kernel::metrics::{Counter, Kind, MetricSpec, Registry};
 use kernel::serve::{CONNECTION_TASK, Door, Hall, Host, Stay};
 use kernel::tasks::{Spawner, panic_message};
 use kernel::tree::{Context, Failure};
 use rate_quota::{Quota, Rate};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 
-use crate::connection;
+use crate::connection::Arrival;
+use crate::h2::STREAM_TASK;
 use crate::line::{Desk, Refuse, TimeoutCounters};
 use crate::pulse::{Clockwork, Pulse};
 use crate::service::{Fault, Service, Visit};
 use crate::settings::DoorSettings;
+use crate::tls::{GROUPS, TlsFacts};
 use crate::upload::Upload;
 
-/// Connections closed before they were heard.
-pub(crate) static TURNED_AWAY: MetricSpec = MetricSpec {
-    name: "connections_turned_away_total",
+/// Connections cut off.
+pub(crate) static CUT: MetricSpec = MetricSpec {
+    name: "connections_cut_total",
     kind: Kind::Counter,
     labels: &["door", "reason"],
-    help: "Connections closed before a request: too many from one address, handshakes at once, a bad PROXY header",
+    help: "Connections cut off: too many from one address, a bad PROXY header, a flood of HTTP/2 frames",
 };
+/// Handshakes.
+pub(crate) static HANDSHAKES: MetricSpec = MetricSpec {
+    name: "tls_handshakes_total",
+    kind: Kind::Counter,
+    labels: &["door", "group", "kind"],
+    help: "TLS handshakes, by key exchange, full or resumed",
+};
+/// Handshakes that failed.
+pub(crate) static FAILURES: MetricSpec = MetricSpec {
+    name: "tls_failures_total",
+    kind: Kind::Counter,
+    labels: &["door"],
+    help: "TLS handshakes that ended in an alert or a closed connection",
+};
+
+/// Why a connection is cut off.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cut {
+    Rate,
+    ProxyHeader,
+}
 
 /// Addresses whose rate is remembered at once; a table of fixed size.
 const ADDRESSES: usize = 16 * 1024;
@@ -47,7 +71,7 @@ pub async fn serve<S: Service>(
 ) -> Result<(), Failure> {
     let first = settings();
     let hall = Hall::new(&context, &door, first.max_connections);
-    let house = Arc::new(House::new(&context, &door, service));
+    let house = Arc::new(House::new(&context, &door, &first, service));
     let entrance = Entrance {
         house: house.clone(),
         settings,
@@ -72,8 +96,10 @@ pub async fn serve<S: Service>(
 pub(crate) struct House<S> {
     pub(crate) service: Arc<S>,
     pub(crate) desk: Arc<Desk>,
+    pub(crate) tls: TlsDesk,
+    pub(crate) streams: Spawner,
     closing: AtomicBool,
-    too_fast: Counter,
+    cut: [Counter; 2],
     timeline: Timeline,
     quota: ArcSwapOption<Quota>,
 }
@@ -82,19 +108,22 @@ pub(crate) struct House<S> {
 pub(crate) struct Panicked;
 
 impl<S: Service> House<S> {
-    fn new(context: &Context, door: &Door, service: Arc<S>) -> Self {
+    fn new(context: &Context, door: &Door, first: &DoorSettings, service: Arc<S>) -> Self {
         let registry = &context.kernel.registry;
+        let cut = |reason| registry.counter(&CUT, &[door.name(), reason]);
         let desk = Desk {
             clock: Arc::new(Clockwork::new()),
             timeouts: TimeoutCounters::new(registry),
+            floods: cut("flood"),
             refusals: Arc::new(Refusals(service.clone())),
         };
-        let turned_away = |reason| registry.counter(&TURNED_AWAY, &[door.name(), reason]);
         Self {
             service,
             desk: Arc::new(desk),
+            tls: TlsDesk::new(registry, door.name(), first.handshakes_at_once),
+            streams: context.tasks.kind(&STREAM_TASK),
             closing: AtomicBool::new(false),
-            too_fast: turned_away("rate"),
+            cut: [cut("rate"), cut("proxy-header")],
             timeline: context.kernel.timeline,
             quota: ArcSwapOption::empty(),
         }
@@ -130,9 +159,46 @@ impl<S: Service> House<S> {
         let now = self.timeline.now();
         let allowed = quota.is_none_or(|quota| quota.check(source(address), 1, now).is_ok());
         if !allowed {
-            self.too_fast.inc();
+            self.cut(Cut::Rate);
         }
         allowed
+    }
+
+    pub(crate) fn cut(&self, why: Cut) {
+        self.cut[why as usize].inc();
+    }
+}
+
+/// What the handshakes of a door share.
+pub(crate) struct TlsDesk {
+    /// Handshakes at once: they are the most costly thing a stranger can ask for.
+    pub(crate) turns: Semaphore,
+    pub(crate) failures: Counter,
+    full: [Counter; GROUPS.len()],
+    resumed: [Counter; GROUPS.len()],
+}
+
+impl TlsDesk {
+    fn new(registry: &Registry, door: &'static str, at_once: usize) -> Self {
+        let each = |kind| GROUPS.map(|group| registry.counter(&HANDSHAKES, &[door, group, kind]));
+        Self {
+            turns: Semaphore::new(at_once.max(1)),
+            failures: registry.counter(&FAILURES, &[door]),
+            full: each("full"),
+            resumed: each("resumed"),
+        }
+    }
+
+    /// Counts a handshake.
+    pub(crate) fn agreed(&self, facts: &TlsFacts) {
+        let counters = if facts.resumed {
+            &self.resumed
+        } else {
+            &self.full
+        };
+        if let Some(group) = GROUPS.iter().position(|group| *group == facts.group) {
+            counters[group].inc();
+        }
     }
 }
 
@@ -166,16 +232,23 @@ where
 {
     fn admits(&self, peer: SocketAddr) -> bool {
         let settings = (self.settings)();
-        self.house.may_come(peer.ip(), settings.accept_rate)
+        // Whoever speaks for others brings many; those are asked about when they are known.
+        settings.proxy_protocol.trusts(peer.ip())
+            || self.house.may_come(peer.ip(), settings.accept_rate)
     }
 
     fn welcome(&self, stream: TcpStream, peer: SocketAddr, stay: Stay) {
         // Seen by the clockwork before its task has run: nobody is overlooked by a drain.
         let pulse = Pulse::new();
         self.house.desk.clock.watch(pulse.clone());
-        let (house, settings) = (self.house.clone(), (self.settings)());
-        self.connections
-            .spawn(connection::live(house, settings, stream, peer, pulse, stay));
+        let arrival = Arrival {
+            house: self.house.clone(),
+            settings: (self.settings)(),
+            hop: peer,
+            pulse,
+            stay,
+        };
+        self.connections.spawn(arrival.live(stream));
     }
 
     fn crowded(&self) {

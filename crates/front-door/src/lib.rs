@@ -1,26 +1,32 @@
 //! The HTTP door of a service: TLS, HTTP/1.1 and HTTP/2, PROXY protocol, bounds and timeouts, drain.
 
+mod budget;
 mod canned;
 mod connection;
 mod door;
+mod frames;
 mod h1;
+mod h2;
 mod head;
 mod line;
+mod proxy;
 mod pulse;
 pub mod reference;
 mod reply;
 mod service;
 mod settings;
 mod socket;
+mod tls;
 mod upload;
 
 pub use door::serve;
 pub use service::{Fault, Protocol, Service, Visit};
 pub use settings::{DoorSettings, ProxyProtocol, Timeouts};
-pub use tls::TlsFacts;
+pub use tls::{
+    CertificateFiles, ClientCertificate, ClientCertificates, KeyExchange, Tls, TlsError, TlsFacts,
+    TlsFiles,
+};
 pub use upload::{Upload, UploadError};
-
-mod tls;
 
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,7 @@ use crate::settings::DoorSettings;
 pub(crate) struct TimeoutCounters {
     pub(crate) read: Counter,
     pub(crate) write: Counter,
+    pub(crate) handshake: Counter,
 }
 
 impl TimeoutCounters {
@@ -26,6 +27,7 @@ impl TimeoutCounters {
         Self {
             read: op("read"),
             write: op("write"),
+            handshake: op("handshake"),
         }
     }
 }
@@ -66,6 +68,8 @@ impl Patience {
 pub(crate) struct Desk {
     pub(crate) clock: Arc<Clockwork>,
     pub(crate) timeouts: TimeoutCounters,
+    /// Connections cut off for a flood of frames.
+    pub(crate) floods: Counter,
     pub(crate) refusals: Arc<dyn Refuse>,
 }
 

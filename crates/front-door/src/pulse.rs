@@ -77,7 +77,8 @@ impl Clockwork {
             if pulse.stopped.load(Ordering::Acquire) {
                 return false;
             }
-            let late = [&pulse.read, &pulse.write].map(|deadline| deadline.look(now));
+            let deadlines = [&pulse.read, &pulse.write, &pulse.part];
+            let late = deadlines.map(|deadline| deadline.look(now));
             if late.contains(&true) {
                 pulse.waker.wake();
             }
@@ -150,6 +151,8 @@ pub(crate) enum Order {
 pub(crate) struct Pulse {
     pub(crate) read: Deadline,
     pub(crate) write: Deadline,
+    /// For what has begun to come among other things.
+    pub(crate) part: Deadline,
     stance: AtomicU8,
     /// The tick at which the stance was taken.
     since: AtomicU32,
@@ -163,6 +166,7 @@ impl Pulse {
         Arc::new(Self {
             read: Deadline::default(),
             write: Deadline::default(),
+            part: Deadline::default(),
             stance: AtomicU8::new(Stance::Fresh as u8),
             since: AtomicU32::new(0),
             order: AtomicU8::new(Order::Stay as u8),

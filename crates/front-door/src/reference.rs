@@ -2,12 +2,12 @@
 
 use kernel::reference::Tables;
 
-use crate::{door, pulse};
+use crate::{door, h2, pulse};
 
 /// What every door brings into the node.
 pub static TABLES: Tables = Tables {
     queues: &[],
-    tasks: &[],
-    locks: &[&pulse::PULSES],
-    metrics: &[&door::TURNED_AWAY],
+    tasks: &[&h2::STREAM_TASK],
+    locks: &[&pulse::PULSES, &h2::NEWBORN],
+    metrics: &[&door::CUT, &door::HANDSHAKES, &door::FAILURES],
 };

@@ -11,15 +11,21 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use crate::h1::Talk;
+use crate::h2::Stream;
 
 pin_project! {
     /// A body, and who is to know when it has been handed over.
     pub(crate) struct Reply<B> {
         #[pin]
         content: Content<B>,
+        // What was too much to be handed over at once.
+        rest: Bytes,
         handover: Handover,
     }
 }
+
+/// A stream hands over no more at once: what the codec has taken, nobody can take back when the peer stands still.
+const PIECE: usize = 64 * 1024;
 
 pin_project! {
     #[project = ContentProjection]
@@ -33,12 +39,15 @@ pin_project! {
 pub(crate) enum Handover {
     /// One answer at a time.
     H1(Arc<Talk>),
+    /// One of many; also told how it goes on, since each may stand still for itself.
+    H2(Arc<Stream>),
 }
 
 impl Drop for Handover {
     fn drop(&mut self) {
         match self {
             Handover::H1(talk) => talk.handed_over(),
+            Handover::H2(stream) => stream.handed_over(),
         }
     }
 }
@@ -48,6 +57,7 @@ impl<B> Reply<B> {
     pub(crate) fn service(answer: Response<B>, handover: Handover) -> Response<Self> {
         answer.map(|body| Self {
             content: Content::Service { body },
+            rest: Bytes::new(),
             handover,
         })
     }
@@ -58,6 +68,7 @@ impl<B> Reply<B> {
             content: Content::Own {
                 bytes: Some(bytes).filter(|bytes| !bytes.is_empty()),
             },
+            rest: Bytes::new(),
             handover,
         })
     }
@@ -76,23 +87,46 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let this = self.project();
+        let stream = match &*this.handover {
+            Handover::H1(_) => None,
+            Handover::H2(stream) => Some(stream),
+        };
+        if let Some(stream) = stream {
+            stream.moves();
+            if !this.rest.is_empty() {
+                stream.waits();
+                let length = this.rest.len().min(PIECE);
+                return Poll::Ready(Some(Ok(Frame::data(this.rest.split_to(length)))));
+            }
+        }
         let frame = match this.content.project() {
             ContentProjection::Service { body } => ready!(body.poll_frame(cx)),
             ContentProjection::Own { bytes } => bytes.take().map(|bytes| Ok(Frame::data(bytes))),
         };
-        Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+        let mut frame = frame.map(|frame| frame.map_err(Into::into));
+        if let (Some(stream), Some(Ok(frame))) = (stream, &mut frame) {
+            stream.waits();
+            if let Some(data) = frame.data_mut()
+                && data.len() > PIECE
+            {
+                *this.rest = data.split_off(PIECE);
+            }
+        }
+        Poll::Ready(frame)
     }
 
     #[inline]
     fn is_end_stream(&self) -> bool {
-        match &self.content {
+        let over = match &self.content {
             Content::Service { body } => body.is_end_stream(),
             Content::Own { bytes } => bytes.is_none(),
-        }
+        };
+        over && self.rest.is_empty()
     }
 
     #[inline]
     fn size_hint(&self) -> SizeHint {
+        // Asked before the first piece, when nothing is left over.
         match &self.content {
             Content::Service { body } => body.size_hint(),
             Content::Own { bytes } => {

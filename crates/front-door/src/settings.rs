@@ -1,10 +1,14 @@
 //! What an operator may say about a door.
 
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ipnet::IpNet;
 use kernel::limits;
 use rate_quota::Rate;
+
+use crate::tls::Tls;
 
 /// The bounds of a door. Read for each new connection, so that a change reaches the next one; what is marked so
 /// is read when the door opens.
@@ -24,7 +28,9 @@ pub struct DoorSettings {
     pub header_list_bytes: u32,
     /// Bytes a request body has to bring in each second, on average over [`Timeouts::body`].
     pub body_bytes_per_second: u32,
-    /// TLS handshakes at once; more are dropped. Read when the door opens.
+    /// Certificates, if the door speaks TLS.
+    pub tls: Option<Arc<Tls>>,
+    /// TLS handshakes at once; more wait, as long as a handshake may take. Read when the door opens.
     pub handshakes_at_once: usize,
     /// Who may say whom they speak for.
     pub proxy_protocol: ProxyProtocol,
@@ -40,6 +46,7 @@ impl Default for DoorSettings {
             head_bytes: limits::HEAD_BYTES,
             header_list_bytes: 16 * 1024,
             body_bytes_per_second: 240,
+            tls: None,
             handshakes_at_once: 256,
             proxy_protocol: ProxyProtocol::Off,
         }
@@ -84,4 +91,17 @@ pub enum ProxyProtocol {
         /// The proxies.
         trusted: Vec<IpNet>,
     },
+}
+
+impl ProxyProtocol {
+    /// Whether whoever is at this address speaks for others.
+    pub(crate) fn trusts(&self, hop: IpAddr) -> bool {
+        match self {
+            ProxyProtocol::Off => false,
+            ProxyProtocol::Accept { trusted } => {
+                let hop = hop.to_canonical();
+                trusted.iter().any(|net| net.contains(&hop))
+            }
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The other end of a connection.
+//! The other end of a connection, plain or behind TLS, with what was read of it too early.
 
 use std::io;
 use std::pin::Pin;
@@ -7,13 +7,28 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
 
 /// Bytes read at a time while nothing bigger is set up to take them.
 const SIP: usize = 2048;
 
+/// A TCP stream, part of which has been read to find out what it is.
+pub(crate) struct Early {
+    stream: TcpStream,
+    early: Bytes,
+}
+
+impl Early {
+    pub(crate) fn new(stream: TcpStream, early: Bytes) -> Self {
+        Self { stream, early }
+    }
+}
+
 /// What a connection is spoken over.
 pub(crate) enum Socket {
     Plain(TcpStream),
+    /// Boxed: most of a session's state lies here, and a plain connection should not make room for it.
+    Tls(Box<TlsStream<Early>>),
 }
 
 /// Reads a little, for those who have no buffer of their own yet. `Bytes` without any is the end.
@@ -34,6 +49,21 @@ pub(crate) fn pour(held: &mut Bytes, length: usize, buf: &mut ReadBuf<'_>) {
     if held.is_empty() {
         // An empty rest would keep its whole buffer alive.
         *held = Bytes::new();
+    }
+}
+
+impl AsyncRead for Early {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if !self.early.is_empty() {
+            let length = self.early.len().min(buf.remaining());
+            pour(&mut self.early, length, buf);
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 
@@ -79,12 +109,14 @@ macro_rules! write_through {
     };
 }
 
+write_through!(Early, this => Pin::new(&mut this.stream));
 write_through!(Socket, this => Pin::new(this.writer()));
 
 impl Socket {
     fn writer(&mut self) -> &mut (dyn AsyncWrite + Unpin) {
         match self {
             Socket::Plain(stream) => stream,
+            Socket::Tls(stream) => stream,
         }
     }
 }
@@ -98,6 +130,7 @@ impl AsyncRead for Socket {
     ) -> Poll<io::Result<()>> {
         match &mut *self {
             Socket::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            Socket::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
         }
     }
 }

@@ -21,7 +21,10 @@ use tokio::net::TcpStream;
 use crate::{DoorSettings, Fault, Service, Timeouts, Upload, UploadError, Visit, serve};
 
 mod h1;
+mod h2;
 mod life;
+mod proxied;
+mod tls;
 
 static SPEC: ChildSpec = ChildSpec {
     name: "door",
@@ -169,7 +172,12 @@ fn quick() -> DoorSettings {
 
 impl House {
     async fn open(settings: DoorSettings) -> Self {
-        let (settings, host) = (Arc::new(settings), Arc::new(Host::default()));
+        let fixed = arc_swap::ArcSwap::from_pointee(settings);
+        Self::open_live(Arc::new(fixed)).await
+    }
+
+    async fn open_live(settings: Arc<arc_swap::ArcSwap<DoorSettings>>) -> Self {
+        let host = Arc::new(Host::default());
         let door = Door::bind("door", "127.0.0.1:0".parse().unwrap()).unwrap();
         let address = door.address();
         let guests = host.clone();
@@ -178,7 +186,7 @@ impl House {
             serve(
                 context,
                 door.clone(),
-                move || settings.clone(),
+                move || settings.load_full(),
                 guests.clone(),
             )
         });

@@ -1,4 +1,46 @@
-//! What a handshake agrees on.
+//! TLS of a door: certificates by name, post-quantum key exchange, optional client certificates, and what a handshake
+//! agreed on.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::server::ServerConnection;
+use rustls::{NamedGroup, ProtocolVersion, ServerConfig};
+
+pub use load::{CertificateFiles, ClientCertificates, KeyExchange, TlsError, TlsFiles};
+pub use subject::ClientCertificate;
+
+mod load;
+mod names;
+mod subject;
+
+/// Certificates and keys, ready for handshakes. A new one is made from the files for each reload; its tickets are its
+/// own, so that no session outlives the certificates it began with.
+#[derive(Clone)]
+pub struct Tls {
+    pub(crate) config: Arc<ServerConfig>,
+    names: Vec<String>,
+}
+
+impl Tls {
+    /// Reads the files and checks that they belong together. Blocks on the disk.
+    pub fn load(files: &TlsFiles) -> Result<Self, TlsError> {
+        load::load(files)
+    }
+
+    /// The names there are certificates for, in order.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls")
+            .field("names", &self.names)
+            .finish_non_exhaustive()
+    }
+}
 
 /// What is known of a connection's TLS session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,17 +51,49 @@ pub struct TlsFacts {
     pub group: &'static str,
     /// The protocol version.
     pub version: &'static str,
+    /// Whether an earlier session was taken up again.
+    pub resumed: bool,
     /// Whom the client's certificate is for, if it showed one that we trust.
     pub client: Option<ClientCertificate>,
 }
 
-/// Whom a client's certificate is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientCertificate {
-    /// The subject, as in `CN=billing,O=Example`.
-    pub subject: String,
-    /// DNS names.
-    pub dns_names: Vec<String>,
-    /// URIs, as those of SPIFFE.
-    pub uris: Vec<String>,
+impl TlsFacts {
+    pub(crate) fn new(session: &ServerConnection) -> Self {
+        let certificate = session.peer_certificates().and_then(<[_]>::first);
+        let group = session.negotiated_key_exchange_group();
+        Self {
+            server_name: session.server_name().map(str::to_ascii_lowercase),
+            group: group_name(group.map(|group| group.name())),
+            version: version_name(session.protocol_version()),
+            resumed: session.handshake_kind() == Some(rustls::HandshakeKind::Resumed),
+            client: certificate.and_then(ClientCertificate::read),
+        }
+    }
+}
+
+/// Every group a metric may name.
+pub(crate) const GROUPS: [&str; 5] = [
+    "X25519MLKEM768",
+    "X25519",
+    "secp256r1",
+    "secp384r1",
+    "other",
+];
+
+fn group_name(group: Option<NamedGroup>) -> &'static str {
+    match group {
+        Some(NamedGroup::X25519MLKEM768) => GROUPS[0],
+        Some(NamedGroup::X25519) => GROUPS[1],
+        Some(NamedGroup::secp256r1) => GROUPS[2],
+        Some(NamedGroup::secp384r1) => GROUPS[3],
+        // A session of TLS 1.2 that was taken up again exchanged no key.
+        _ => GROUPS[4],
+    }
+}
+
+fn version_name(version: Option<ProtocolVersion>) -> &'static str {
+    match version {
+        Some(ProtocolVersion::TLSv1_3) => "TLSv1.3",
+        _ => "TLSv1.2",
+    }
 }

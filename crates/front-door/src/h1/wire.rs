@@ -18,6 +18,8 @@ use crate::line::Line;
 use crate::pulse::{Order, Stance};
 use crate::socket::{Socket, poll_sip, pour};
 
+/// How long someone who has shaken hands may take to ask, while the door closes.
+const FIRST_WORD_TICKS: u32 = 2;
 /// How long and how much is read of a body nobody wants, so that the answer to it is not lost with a reset.
 const LINGER_TICKS: u32 = 10;
 const LINGER_BYTES: usize = 4 << 20;
@@ -32,6 +34,8 @@ pub(crate) struct Wire {
     /// What is being written instead of the parser's own refusal.
     refusal: Option<Bytes>,
     refused: bool,
+    /// Told to be quick, since the door closes.
+    hurried: bool,
     /// Given back when the socket is dropped, which an upgrade may carry far away.
     _stay: Stay,
 }
@@ -50,9 +54,11 @@ impl Wire {
             talk: Talk::new(line),
             guard: HeadGuard::new(),
             held,
-            head_bytes,
+            // The parser takes no less.
+            head_bytes: head_bytes.max(8192),
             refusal: None,
             refused: false,
+            hurried: false,
             _stay: stay,
         }
     }
@@ -71,7 +77,7 @@ impl Wire {
     }
 
     fn poll_wakes(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        let line = &self.talk.line;
+        let line = self.talk.line.clone();
         line.pulse.belongs_to(cx.waker());
         if !self.held.is_empty() {
             return Poll::Ready(true);
@@ -82,13 +88,28 @@ impl Wire {
                 Poll::Ready(true)
             }
             Poll::Ready(_) => Poll::Ready(false),
-            Poll::Pending if line.pulse.ordered() != Order::Stay => Poll::Ready(false),
+            Poll::Pending if self.is_to_leave() => Poll::Ready(false),
             Poll::Pending if line.pulse.read.passed() => {
                 line.desk.timeouts.read.inc();
                 Poll::Ready(false)
             }
             Poll::Pending => Poll::Pending,
         }
+    }
+
+    /// Whoever has just shaken hands is about to ask for something, and gets a moment to.
+    fn is_to_leave(&mut self) -> bool {
+        let line = &self.talk.line;
+        match line.pulse.ordered() {
+            Order::Stay => return false,
+            Order::Cut => return true,
+            Order::Leave => {}
+        }
+        let shaken = line.visit.tls.is_some() && line.pulse.stance() == Stance::Fresh;
+        if shaken && !std::mem::replace(&mut self.hurried, true) {
+            line.pulse.read.set(&line.desk.clock, FIRST_WORD_TICKS);
+        }
+        !shaken
     }
 
     /// The parser is done, but the peer may not be: to close now would reset what it has not read yet.

@@ -1,0 +1,141 @@
+//! What a peer may spend on HTTP/2 frames that ask for nothing: a budget that requests and bytes fill up again.
+//!
+//! Floods are told from use by what they bring along. A client that downloads sends window updates, one that streams
+//! sends pings, one that closes a page resets streams; all of them in proportion to requests and answers. A flood is
+//! out of proportion, and spends what it starts with in a moment.
+
+use crate::frames::{
+    CONTINUATION, DATA, END_STREAM, Frame, HEADERS, PING, PRIORITY, RST_STREAM, SETTINGS,
+};
+
+/// What a connection starts with, and never has more of.
+const FULL: i64 = 1000;
+/// What comes by itself with each tick of a tenth of a second.
+const PER_TICK: i64 = 20;
+/// What a request brings.
+const PER_REQUEST: i64 = 4;
+/// Bytes written that bring one.
+const BYTES: u64 = 256;
+
+#[derive(Debug)]
+pub(crate) struct Budget {
+    left: i64,
+    tick: u32,
+    bytes: u64,
+}
+
+impl Budget {
+    pub(crate) fn new(tick: u32) -> Self {
+        Self {
+            left: FULL,
+            tick,
+            bytes: 0,
+        }
+    }
+
+    /// Answers were written.
+    pub(crate) fn wrote(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        if self.bytes >= BYTES {
+            self.earn(i64::try_from(self.bytes / BYTES).unwrap_or(FULL));
+            self.bytes %= BYTES;
+        }
+    }
+
+    /// Pays for a frame that came; `false` if there is nothing left to pay with.
+    pub(crate) fn pay(&mut self, frame: Frame, tick: u32) -> bool {
+        if tick != self.tick {
+            self.earn(i64::from(tick.saturating_sub(self.tick)) * PER_TICK);
+            self.tick = tick;
+        }
+        self.left -= cost(frame);
+        if frame.kind == HEADERS && frame.length > 0 {
+            self.earn(PER_REQUEST);
+        }
+        self.left >= 0
+    }
+
+    fn earn(&mut self, amount: i64) {
+        self.left = self.left.saturating_add(amount).min(FULL);
+    }
+}
+
+fn cost(frame: Frame) -> i64 {
+    match frame.kind {
+        // Said nothing, and made us listen.
+        DATA if frame.length == 0 && frame.flags & END_STREAM == 0 => 10,
+        CONTINUATION | HEADERS if frame.length == 0 => 50,
+        DATA | HEADERS => 0,
+        CONTINUATION => 5,
+        // A request was begun and thrown away.
+        RST_STREAM => 10,
+        SETTINGS => 5,
+        PING | PRIORITY => 2,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW_UPDATE: u8 = 8;
+
+    fn frame(kind: u8, length: u32) -> Frame {
+        Frame {
+            length,
+            kind,
+            flags: 0,
+            stream: 1,
+        }
+    }
+
+    fn lasts(frames: &[Frame]) -> Option<usize> {
+        let mut budget = Budget::new(1);
+        (0..5000).find(|_| !frames.iter().all(|frame| budget.pay(*frame, 1)))
+    }
+
+    // attack: B-01, B-09, B-10, B-11, B-12, B-13, B-14
+    #[test]
+    fn every_flood_spends_its_budget() {
+        let (request, reset) = (frame(HEADERS, 20), frame(RST_STREAM, 4));
+        let floods: [(&[Frame], usize); 8] = [
+            (&[frame(SETTINGS, 0)], 200),
+            (&[frame(PING, 8)], 500),
+            (&[frame(PRIORITY, 5)], 500),
+            (&[frame(WINDOW_UPDATE, 4)], 1000),
+            (&[frame(DATA, 0)], 100),
+            (&[frame(CONTINUATION, 0)], 20),
+            (&[frame(0xfa, 0)], 1000),
+            (&[request, reset], 165),
+        ];
+        for (flood, allowed) in floods {
+            let lasted = lasts(flood).unwrap_or_else(|| panic!("{flood:?} goes on"));
+            assert!(lasted.abs_diff(allowed) <= 1, "{flood:?}: {lasted}");
+        }
+    }
+
+    #[test]
+    fn use_in_proportion_goes_on_for_ever() {
+        let (request, data) = (frame(HEADERS, 20), frame(DATA, 100));
+        let update = frame(WINDOW_UPDATE, 4);
+        assert_eq!(lasts(&[request, data, update, update]), None);
+        assert_eq!(lasts(&[data]), None, "small messages, one after another");
+        let mut budget = Budget::new(1);
+        for _ in 0..5000 {
+            budget.wrote(16 << 10);
+            for _ in 0..4 {
+                assert!(budget.pay(update, 1) && budget.pay(frame(PING, 8), 1));
+            }
+        }
+    }
+
+    #[test]
+    fn now_and_then_anything_may_come() {
+        let mut budget = Budget::new(1);
+        for tick in 1..2000 {
+            assert!(budget.pay(frame(PING, 8), tick));
+            assert!(budget.pay(frame(RST_STREAM, 4), tick), "at {tick}");
+        }
+    }
+}

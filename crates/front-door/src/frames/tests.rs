@@ -1,0 +1,60 @@
+use super::*;
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: usize) -> Vec<u8> {
+    let length = u32::try_from(payload).unwrap().to_be_bytes();
+    let mut bytes = vec![length[1], length[2], length[3], kind, flags];
+    bytes.extend(stream.to_be_bytes());
+    bytes.resize(HEAD + payload, 0xff);
+    bytes
+}
+
+#[test]
+fn frames_are_seen_once_wherever_the_bytes_are_split() {
+    let bytes = [
+        PREFACE.to_vec(),
+        frame(SETTINGS, 0, 0, 6),
+        frame(HEADERS, END_HEADERS | END_STREAM, 1, 20),
+        frame(PING, 0, 0, 8),
+        frame(DATA, END_STREAM, 3, 300),
+        frame(PRIORITY, 0, 5, 5),
+    ]
+    .concat();
+    for cut in 0..=bytes.len() {
+        let (mut walker, mut seen) = (Walker::incoming(), Vec::new());
+        walker.walk(&bytes[..cut], |frame| seen.push(frame));
+        walker.walk(&bytes[cut..], |frame| seen.push(frame));
+        let kinds: Vec<_> = seen
+            .iter()
+            .map(|frame| (frame.kind, frame.length, frame.stream))
+            .collect();
+        let expected = [
+            (SETTINGS, 6, 0),
+            (HEADERS, 20, 1),
+            (PING, 8, 0),
+            (DATA, 300, 3),
+            (PRIORITY, 5, 5),
+        ];
+        assert_eq!(kinds, expected, "cut at {cut}");
+        assert_eq!(walker.unfinished(), Unfinished::Nothing);
+        assert!(seen[1].ends_stream() && !seen[4].ends_stream());
+    }
+}
+
+#[test]
+fn the_walker_knows_what_is_left_open() {
+    let mut walker = Walker::incoming();
+    walker.walk(&PREFACE[..3], |_| {});
+    assert_eq!(walker.unfinished(), Unfinished::Other);
+    walker.walk(&PREFACE[3..], |_| {});
+    assert_eq!(walker.unfinished(), Unfinished::Nothing);
+    walker.walk(&frame(HEADERS, 0, 1, 4), |_| {});
+    assert_eq!(
+        walker.unfinished(),
+        Unfinished::Other,
+        "a block without an end"
+    );
+    walker.walk(&frame(CONTINUATION, END_HEADERS, 1, 4), |_| {});
+    assert_eq!(walker.unfinished(), Unfinished::Nothing);
+    walker.walk(&frame(DATA, 0, 1, 4)[..11], |_| {});
+    assert_eq!(walker.unfinished(), Unfinished::Data);
+}

@@ -1,0 +1,571 @@
+//! What a peer may do over HTTP/2, and what comes of it.
+
+use ::h2::client;
+
+use super::*;
+use crate::frames::{
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PING, PREFACE, PRIORITY, RST_STREAM,
+    SETTINGS,
+};
+
+const WINDOW_UPDATE: u8 = 8;
+const GOAWAY: u8 = 7;
+const ACK: u8 = 1;
+
+/// HPACK: `:method GET`, `:scheme http`, `:path /`, `:authority a`.
+const GET: &[u8] = &[0x82, 0x86, 0x84, 0x41, 1, b'a'];
+
+fn post(path: &str) -> Vec<u8> {
+    let mut block = vec![0x83, 0x86, 0x04, path.len() as u8];
+    block.extend_from_slice(path.as_bytes());
+    block.extend_from_slice(&[0x41, 1, b'a']);
+    block
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let mut bytes = vec![length[1], length[2], length[3], kind, flags];
+    bytes.extend(stream.to_be_bytes());
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+/// A peer that says exactly what it is told to.
+struct Raw {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Raw {
+    async fn open(house: &House, settings: &[u8]) -> Self {
+        let mut stream = house.connect().await;
+        stream.write_all(PREFACE).await.unwrap();
+        stream
+            .write_all(&frame(SETTINGS, 0, 0, settings))
+            .await
+            .unwrap();
+        let mut raw = Self {
+            stream,
+            read: Vec::new(),
+        };
+        raw.until(|kind, flags, _, _| kind == SETTINGS && flags & ACK == 0)
+            .await;
+        raw.send(&frame(SETTINGS, ACK, 0, &[])).await;
+        raw
+    }
+
+    async fn send(&mut self, bytes: &[u8]) {
+        let _closed_is_seen_when_reading = self.stream.write_all(bytes).await.is_err();
+    }
+
+    /// The next frame; `None` when the door has closed.
+    async fn next(&mut self) -> Option<(u8, u8, u32, Vec<u8>)> {
+        loop {
+            if let Some(head) = self.read.first_chunk::<9>() {
+                let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+                let (kind, flags) = (head[3], head[4]);
+                let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+                if self.read.len() >= 9 + length {
+                    let payload = self.read[9..9 + length].to_vec();
+                    self.read.drain(..9 + length);
+                    return Some((kind, flags, stream, payload));
+                }
+            }
+            let mut bytes = vec![0; 16 << 10];
+            let read = tokio::time::timeout(Duration::from_secs(5), self.stream.read(&mut bytes));
+            match read.await.expect("the door says nothing") {
+                Ok(0) | Err(_) => return None,
+                Ok(read) => self.read.extend_from_slice(&bytes[..read]),
+            }
+        }
+    }
+
+    async fn until(
+        &mut self,
+        wanted: impl Fn(u8, u8, u32, &[u8]) -> bool,
+    ) -> Option<(u8, u8, u32, Vec<u8>)> {
+        loop {
+            let frame = self.next().await?;
+            if wanted(frame.0, frame.1, frame.2, &frame.3) {
+                return Some(frame);
+            }
+        }
+    }
+
+    /// How long the door keeps the connection, and whether it said goodbye.
+    async fn ends(&mut self) -> (Duration, bool) {
+        let (began, mut goodbye) = (kernel::clock::now(), false);
+        while let Some((kind, ..)) = self.next().await {
+            goodbye |= kind == GOAWAY;
+        }
+        (kernel::clock::now() - began, goodbye)
+    }
+}
+
+async fn client(house: &House) -> client::SendRequest<Bytes> {
+    let (requests, connection) = client::handshake(house.connect().await).await.unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a test's own task")]
+    tokio::spawn(connection);
+    requests.ready().await.unwrap()
+}
+
+fn ask(method: &str, path: &str) -> Request<()> {
+    let uri = format!("http://a{path}");
+    Request::builder().method(method).uri(uri).body(()).unwrap()
+}
+
+async fn get(requests: &mut client::SendRequest<Bytes>, path: &str) -> (u16, Vec<u8>) {
+    let (answer, _) = requests.send_request(ask("GET", path), true).unwrap();
+    let (head, mut body) = answer.await.unwrap().into_parts();
+    let mut read = Vec::new();
+    while let Some(piece) = body.data().await {
+        let piece = piece.unwrap();
+        body.flow_control().release_capacity(piece.len()).unwrap();
+        read.extend_from_slice(&piece);
+    }
+    (head.status.as_u16(), read)
+}
+
+// req: GW-01
+#[tokio::test]
+async fn a_plain_door_speaks_both_versions_and_tells_them_apart_by_the_first_bytes() {
+    let house = House::open(quick()).await;
+    let mut requests = client(&house).await;
+    let (status, body) = get(&mut requests, "/who").await;
+    assert_eq!(status, 200);
+    assert!(String::from_utf8(body).unwrap().contains("protocol: H2"));
+    let answer = testkit::http::get(house.address, "/who").await.unwrap();
+    assert!(String::from_utf8_lossy(&answer.body).contains("protocol: H1"));
+    // One byte at a time it is still HTTP/2, and a method that begins like it is still none.
+    let mut stream = house.connect().await;
+    for byte in PREFACE {
+        stream.write_all(&[*byte]).await.unwrap();
+        tokio::task::yield_now().await;
+    }
+    stream.write_all(&frame(SETTINGS, 0, 0, &[])).await.unwrap();
+    let mut first = [0; 9];
+    stream.read_exact(&mut first).await.unwrap();
+    assert_eq!(first[3], SETTINGS);
+    let answer = house
+        .tell(b"PRO / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        .await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+// req: GW-01
+#[tokio::test]
+async fn bodies_and_trailers_go_both_ways() {
+    let house = House::open(quick()).await;
+    let mut requests = client(&house).await;
+    let (answer, mut body) = requests.send_request(ask("POST", "/echo"), false).unwrap();
+    body.send_data(Bytes::from_static(b"there and back"), true)
+        .unwrap();
+    let mut answer = answer.await.unwrap().into_body();
+    assert_eq!(
+        &answer.data().await.unwrap().unwrap()[..],
+        b"there and back"
+    );
+
+    let (answer, _) = requests
+        .send_request(ask("GET", "/trailers"), true)
+        .unwrap();
+    let mut answer = answer.await.unwrap().into_body();
+    assert_eq!(&answer.data().await.unwrap().unwrap()[..], b"hello");
+    assert_eq!(
+        answer.trailers().await.unwrap().unwrap()["grpc-status"],
+        "0"
+    );
+}
+
+#[tokio::test]
+async fn a_panic_costs_one_stream_and_no_other() {
+    let house = House::open(quick()).await;
+    let mut requests = client(&house).await;
+    let mut other = requests.clone();
+    let (slow, panicked) = tokio::join!(get(&mut other, "/slow"), get(&mut requests, "/panic"));
+    assert_eq!((slow.0, panicked.0), (200, 500));
+}
+
+// req: GW-09
+#[tokio::test]
+async fn a_reset_or_a_client_that_goes_away_ends_the_call() {
+    let house = House::open(quick()).await;
+    let mut raw = Raw::open(&house, &[]).await;
+    let mut hang = post("/hang");
+    hang[0] = 0x82;
+    for stream in [1, 3] {
+        raw.send(&frame(HEADERS, END_HEADERS | END_STREAM, stream, &hang))
+            .await;
+    }
+    until("the calls begin", || house.live() == 2).await;
+    raw.send(&frame(RST_STREAM, 0, 1, &[0, 0, 0, 8])).await;
+    until("one call ends", || house.live() == 1).await;
+    drop(raw);
+    until("the other ends", || house.live() == 0).await;
+}
+
+/// Sends a flood until the door has had enough; says how long that took.
+async fn flood(house: &House, settings: &[u8], mut next: impl FnMut(u32) -> Vec<u8>) -> Duration {
+    let Raw { stream, .. } = Raw::open(house, settings).await;
+    let (mut reading, mut writing) = stream.into_split();
+    let began = kernel::clock::now();
+    let pour = async {
+        for number in 0.. {
+            if writing.write_all(&next(number)).await.is_err() {
+                break;
+            }
+        }
+    };
+    let drain = async {
+        let mut bytes = vec![0; 64 << 10];
+        while let Ok(1..) = reading.read(&mut bytes).await {}
+    };
+    let both = async { tokio::join!(pour, drain) };
+    tokio::time::timeout(Duration::from_secs(5), both)
+        .await
+        .expect("the flood goes on");
+    kernel::clock::now() - began
+}
+
+// req: GW-15
+// attack: B-01, B-02, B-03, B-04, B-05, B-06, B-09, B-10, B-11, B-12, B-13, B-14
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn floods_end_their_connection_and_no_other() {
+    let house = House::open(DoorSettings {
+        timeouts: Timeouts::default(),
+        ..quick()
+    })
+    .await;
+    let mut good = client(&house).await;
+    let open = END_HEADERS | END_STREAM;
+    let request = move |number: u32| frame(HEADERS, open, number * 2 + 1, GET);
+    let upload = move |number: u32| frame(HEADERS, END_HEADERS, number * 2 + 1, &post("/hang"));
+    type Flood = Box<dyn FnMut(u32) -> Vec<u8>>;
+    let floods: Vec<(&str, Flood)> = vec![
+        (
+            "rapid reset",
+            Box::new(move |number| {
+                [
+                    request(number),
+                    frame(RST_STREAM, 0, number * 2 + 1, &[0, 0, 0, 8]),
+                ]
+                .concat()
+            }),
+        ),
+        (
+            "window update of nothing",
+            Box::new(move |number| {
+                [
+                    upload(number),
+                    frame(WINDOW_UPDATE, 0, number * 2 + 1, &[0; 4]),
+                ]
+                .concat()
+            }),
+        ),
+        (
+            "window overflow",
+            Box::new(move |number| {
+                let most = [0x7f, 0xff, 0xff, 0xff];
+                [
+                    upload(number),
+                    frame(WINDOW_UPDATE, 0, number * 2 + 1, &most),
+                ]
+                .concat()
+            }),
+        ),
+        (
+            "data behind the end",
+            Box::new(move |number| {
+                [request(number), frame(DATA, 0, number * 2 + 1, b"x")].concat()
+            }),
+        ),
+        (
+            "priority of a wrong size",
+            Box::new(move |number| {
+                [upload(number), frame(PRIORITY, 0, number * 2 + 1, &[0; 4])].concat()
+            }),
+        ),
+        (
+            "continuation",
+            Box::new(move |number| match number {
+                0 => frame(HEADERS, END_STREAM, 1, GET),
+                _ => frame(CONTINUATION, 0, 1, &[0x40, 1, b'x', 1, b'y']),
+            }),
+        ),
+        (
+            "empty continuation",
+            Box::new(move |number| match number {
+                0 => frame(HEADERS, END_STREAM, 1, GET),
+                _ => frame(CONTINUATION, 0, 1, &[]),
+            }),
+        ),
+        ("settings", Box::new(|_| frame(SETTINGS, 0, 0, &[]))),
+        ("ping", Box::new(|_| frame(PING, 0, 0, &[0; 8]))),
+        (
+            "empty data",
+            Box::new(move |number| match number {
+                0 => upload(0),
+                _ => frame(DATA, 0, 1, &[]),
+            }),
+        ),
+        (
+            "priority",
+            Box::new(|number| frame(PRIORITY, 0, number * 2 + 1, &[0, 0, 0, 0, 1])),
+        ),
+        (
+            "window update",
+            Box::new(|_| frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1])),
+        ),
+        ("unknown", Box::new(|_| frame(0xfa, 0, 0, &[0; 10]))),
+    ];
+    for (name, next) in floods {
+        let took = flood(&house, &[], next).await;
+        assert!(took < Duration::from_millis(100), "{name}: {took:?}");
+        assert_eq!(
+            get(&mut good, "/").await,
+            (200, b"hello".to_vec()),
+            "{name}"
+        );
+        until(name, || house.live() == 0).await;
+    }
+}
+
+// attack: B-07, B-08, B-17, B-18, B-19, B-20, B-21
+#[tokio::test]
+async fn what_no_request_may_be_resets_its_stream_or_ends_the_connection() {
+    let house = House::open(quick()).await;
+    let field = |name: &str, value: &[u8]| {
+        let mut block = vec![0x00, name.len() as u8];
+        block.extend_from_slice(name.as_bytes());
+        block.push(value.len() as u8);
+        block.extend_from_slice(value);
+        block
+    };
+    let with = |extra: Vec<u8>| {
+        frame(
+            HEADERS,
+            END_HEADERS | END_STREAM,
+            1,
+            &[GET, &extra].concat(),
+        )
+    };
+    let mut bomb = field("cookie", &[b'x'; 100]);
+    bomb[0] = 0x40;
+    let mut block = [GET.to_vec(), bomb].concat();
+    // The field just stored, once more, and more often than a list may be long.
+    block.resize(block.len() + 4000, 0xbe);
+    let length = [post("/echo"), field("content-length", b"9")].concat();
+    let short = [
+        frame(HEADERS, END_HEADERS, 1, &length),
+        frame(DATA, END_STREAM, 1, b"four"),
+    ];
+    let cases = [
+        (
+            "a bomb of fields",
+            frame(HEADERS, END_HEADERS | END_STREAM, 1, &block),
+        ),
+        (
+            "a table larger than allowed",
+            frame(
+                HEADERS,
+                END_HEADERS | END_STREAM,
+                1,
+                &[&[0x3f, 0xff, 0xff, 0x7f], GET].concat(),
+            ),
+        ),
+        ("two methods", with(vec![0x82])),
+        ("a connection field", with(field("connection", b"close"))),
+        ("te", with(field("te", b"gzip"))),
+        ("a line end in a value", with(field("x", b"a\r\nb: c"))),
+        ("a zero in a value", with(field("x", b"a\0b"))),
+        ("a wrong length", short.concat()),
+        ("a frame too large", frame(DATA, 0, 1, &[0; 16_385])),
+    ];
+    for (name, bytes) in cases {
+        let calls = house.host.calls.load(Ordering::Relaxed);
+        let mut raw = Raw::open(&house, &[]).await;
+        raw.send(&bytes).await;
+        let refused = |kind, _, _, payload: &[u8]| {
+            // 431 is in no static table: written out.
+            kind == RST_STREAM
+                || kind == GOAWAY
+                || kind == HEADERS && payload.windows(3).any(|at| at == b"431")
+        };
+        let seen = raw.until(refused).await;
+        let seen = seen.or_else(|| (name == "a bomb of fields").then_some((HEADERS, 0, 1, vec![])));
+        assert!(seen.is_some(), "{name}: closed without a word");
+        let called = house.host.calls.load(Ordering::Relaxed) - calls;
+        assert_eq!(called, usize::from(name == "a wrong length"), "{name}");
+    }
+}
+
+// attack: B-16
+#[tokio::test]
+async fn streams_over_the_limit_are_refused_and_the_others_go_on() {
+    let house = House::open(DoorSettings {
+        streams_per_connection: 4,
+        ..quick()
+    })
+    .await;
+    let mut raw = Raw::open(&house, &[]).await;
+    let mut slow = post("/slow");
+    slow[0] = 0x82;
+    for number in 0..6 {
+        raw.send(&frame(
+            HEADERS,
+            END_HEADERS | END_STREAM,
+            number * 2 + 1,
+            &slow,
+        ))
+        .await;
+    }
+    let (mut refused, mut answered) = (0, 0);
+    while refused + answered < 6 {
+        let (kind, flags, ..) = raw.next().await.expect("the connection goes on");
+        refused += usize::from(kind == RST_STREAM);
+        answered += usize::from(kind == DATA && flags & END_STREAM != 0);
+    }
+    assert_eq!((refused, answered), (2, 4));
+}
+
+// req: GW-03
+// attack: B-15
+#[tokio::test]
+async fn answers_nobody_takes_are_given_up_after_the_write_time() {
+    let house = House::open(quick()).await;
+    // A window of nothing, and one that lets the first byte of each answer out.
+    for (window, streams) in [(0, 100), (1, 100)] {
+        let stalled = house.timeouts("write");
+        let mut raw = Raw::open(&house, &[0, 4, 0, 0, 0, window]).await;
+        for number in 0..streams {
+            raw.send(&frame(
+                HEADERS,
+                END_HEADERS | END_STREAM,
+                number * 2 + 1,
+                GET,
+            ))
+            .await;
+        }
+        let began = kernel::clock::now();
+        let mut reset = 0;
+        while let Some((kind, ..)) = raw.next().await {
+            reset += usize::from(kind == RST_STREAM);
+            if window == 0 && reset == streams as usize {
+                break;
+            }
+        }
+        let took = kernel::clock::now() - began;
+        assert!(
+            took >= QUICK.write && took < QUICK.write + LATE,
+            "{window}: {took:?}"
+        );
+        let counted = house.timeouts("write") - stalled;
+        assert_eq!(
+            counted,
+            if window == 0 { u64::from(streams) } else { 1 },
+            "{window}"
+        );
+    }
+}
+
+// req: GW-03
+// attack: B-15
+#[tokio::test]
+async fn a_stream_that_stands_still_does_not_take_the_others_along() {
+    let house = House::open(quick()).await;
+    let mut requests = client(&house).await;
+    let (stalled, _) = requests.send_request(ask("GET", "/big"), true).unwrap();
+    // Its answer is begun and never read on.
+    let stalled = stalled.await.unwrap().into_body();
+    until("it is given up", || house.timeouts("write") == 1).await;
+    drop(stalled);
+    assert_eq!(get(&mut requests, "/").await.0, 200);
+}
+
+// req: GW-03
+// attack: B-22
+#[tokio::test]
+async fn a_body_that_drips_is_408_by_its_rate() {
+    let house = House::open(quick()).await;
+    let mut requests = client(&house).await;
+    let (answer, mut body) = requests.send_request(ask("POST", "/echo"), false).unwrap();
+    let began = kernel::clock::now();
+    let drip = async {
+        while body.send_data(Bytes::from_static(b"x"), false).is_ok() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        std::future::pending::<()>().await;
+    };
+    let answer = tokio::select! {
+        () = drip => unreachable!(),
+        answer = answer => answer.unwrap(),
+    };
+    let took = kernel::clock::now() - began;
+    assert_eq!(answer.status(), 408);
+    assert!(took < QUICK.body + LATE, "{took:?}");
+}
+
+// req: GW-03
+// attack: A-50
+#[tokio::test]
+async fn a_preface_a_head_or_a_silence_that_takes_too_long_ends_the_connection() {
+    let house = House::open(quick()).await;
+    for said in [&PREFACE[..10], PREFACE] {
+        let mut stream = house.connect().await;
+        stream.write_all(said).await.unwrap();
+        let (took, _) = until_closed(&mut stream).await;
+        assert!(took >= QUICK.head && took < QUICK.head + LATE, "{took:?}");
+    }
+    let mut raw = Raw::open(&house, &[]).await;
+    raw.send(&frame(HEADERS, 0, 1, GET)).await;
+    let (took, _) = raw.ends().await;
+    assert!(took >= QUICK.head && took < QUICK.head + LATE, "{took:?}");
+    assert_eq!(house.timeouts("read"), 3);
+    // Answers to our pings, and asks for nothing.
+    let mut raw = Raw::open(&house, &[]).await;
+    let began = kernel::clock::now();
+    let mut goodbye = false;
+    while let Some((kind, flags, _, payload)) = raw.next().await {
+        goodbye |= kind == GOAWAY;
+        if kind == PING && flags & ACK == 0 {
+            raw.send(&frame(PING, ACK, 0, &payload)).await;
+        }
+    }
+    let took = kernel::clock::now() - began;
+    assert!(
+        goodbye && took >= QUICK.idle && took < QUICK.idle + LATE,
+        "{took:?}"
+    );
+}
+
+// req: GW-16
+// attack: B-23
+#[tokio::test]
+async fn a_drain_says_goodbye_and_finishes_what_was_asked_for() {
+    let house = House::open(quick()).await;
+    let mut requests = client(&house).await;
+    let (slow, _) = requests.send_request(ask("GET", "/slow"), true).unwrap();
+    let mut resting = Raw::open(&house, &[]).await;
+    until("the call begins", || house.live() == 1).await;
+    house.kernel.requests.request();
+    let (took, goodbye) = resting.ends().await;
+    assert!(goodbye && took < QUICK.write + LATE, "{took:?}");
+    let mut body = slow.await.unwrap().into_body();
+    assert_eq!(&body.data().await.unwrap().unwrap()[..], b"hello");
+    assert_eq!(house.running.await.unwrap(), Outcome::Drained);
+}
+
+// attack: B-23
+#[tokio::test]
+async fn a_stream_without_end_is_cut_off_at_the_deadline_of_the_drain() {
+    let house = House::open(quick()).await;
+    let mut requests = client(&house).await;
+    let (hang, _) = requests.send_request(ask("GET", "/hang"), true).unwrap();
+    until("the call begins", || house.live() == 1).await;
+    house.kernel.requests.request();
+    let began = kernel::clock::now();
+    assert_ne!(house.running.await.unwrap(), Outcome::Drained);
+    assert!(kernel::clock::now() - began < Duration::from_secs(4));
+    assert!(hang.await.is_err());
+    assert_eq!(house.host.live.load(Ordering::Relaxed), 0);
+}
