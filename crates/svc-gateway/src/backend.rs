@@ -134,10 +134,7 @@ fn pool_spec(name: &str, text: &UpstreamText) -> Result<PoolSpec, String> {
     let tls = match (secure, &text.ca) {
         (false, _) => None,
         (true, Some(file)) => Some(client_tls(std::fs::read(file), file)?),
-        (true, None) => Some(client_tls(
-            ClientTls::system_roots(),
-            "the system's certificates",
-        )?),
+        (true, None) => Some(system_tls()?),
     };
     Ok(PoolSpec {
         balance: match text.balance {
@@ -174,6 +171,11 @@ fn pool_spec(name: &str, text: &UpstreamText) -> Result<PoolSpec, String> {
         dns_every: ms(text.dns_ms),
         ..PoolSpec::new(name, endpoints)
     })
+}
+
+/// TLS that trusts whom the system trusts.
+pub(crate) fn system_tls() -> Result<ClientTls, String> {
+    client_tls(ClientTls::system_roots(), "the system's certificates")
 }
 
 fn client_tls(roots: std::io::Result<Vec<u8>>, from: &str) -> Result<ClientTls, String> {

@@ -166,7 +166,11 @@ fn verified(
                 };
                 charged.map_err(|denied| Refusal::Verifications(wait(denied)))?;
             }
-            verifier.verify(credential, seconds)
+            let verified = verifier.verify(credential, seconds);
+            if let (Err(Denied::UnknownKey(_)), Some(keys)) = (&verified, &plan.keys) {
+                keys.want(now);
+            }
+            verified
         }
     };
     match known {

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use upstream::{Pool, Standing};
 
 use crate::gateway::Gateway;
+use crate::keys::{FETCHER, Keys};
 use crate::metrics::DEGRADED;
 
 /// The task that looks after one upstream.
@@ -42,6 +43,7 @@ struct Keeper<'a> {
     kept: HashMap<String, Kept>,
     degraded: Gauge,
     files: Option<Vec<SystemTime>>,
+    fetching: Option<Fetching>,
 }
 
 /// An upstream that is looked after, until this is dropped.
@@ -51,6 +53,18 @@ struct Kept {
 }
 
 impl Drop for Kept {
+    fn drop(&mut self) {
+        self.enough.notify_one();
+    }
+}
+
+/// Keys that are fetched, until this is dropped.
+struct Fetching {
+    keys: Arc<Keys>,
+    enough: Arc<Notify>,
+}
+
+impl Drop for Fetching {
     fn drop(&mut self) {
         self.enough.notify_one();
     }
@@ -66,10 +80,12 @@ pub(crate) async fn keep(context: Context, gateway: Arc<Gateway>) -> Result<(), 
         kept: HashMap::new(),
         degraded: context.kernel.registry.gauge(&DEGRADED, &[]),
         files: None,
+        fetching: None,
     };
     let mut glances = tokio::time::interval(GLANCE);
     for glance in 0_u32.. {
         keeper.follow();
+        keeper.follow_keys();
         keeper.speak();
         if glance.is_multiple_of(FILES_EVERY) {
             keeper.look_at_files().await;
@@ -105,6 +121,34 @@ impl Keeper<'_> {
         }
     }
 
+    /// Fetches the keys that the plan has now.
+    fn follow_keys(&mut self) {
+        let plan = self.gateway.plan();
+        let same = |fetching: &Fetching, keys: &Arc<Keys>| Arc::ptr_eq(&fetching.keys, keys);
+        let (Some(keys), Some(verifier)) = (&plan.keys, &plan.verifier) else {
+            self.fetching = None;
+            return;
+        };
+        if self
+            .fetching
+            .as_ref()
+            .is_some_and(|fetching| same(fetching, keys))
+        {
+            return;
+        }
+        let enough = Arc::new(Notify::new());
+        let (fetched, told) = (keys.clone(), enough.clone());
+        let (shared, verifier) = (self.gateway.shared.clone(), verifier.clone());
+        self.context.tasks.kind(&FETCHER).spawn(async move {
+            tokio::select! {
+                () = fetched.refresh(&shared, &verifier) => {}
+                () = told.notified() => {}
+            }
+        });
+        let keys = keys.clone();
+        self.fetching = Some(Fetching { keys, enough });
+    }
+
     fn tend(&self, name: String, pool: Arc<Pool>) -> Kept {
         let enough = Arc::new(Notify::new());
         let (standings, kept, told) = (self.standings.clone(), pool.clone(), enough.clone());
@@ -132,6 +176,9 @@ impl Keeper<'_> {
             };
             Some(format!("upstream {}: {what}", backend.name))
         });
+        let now = self.gateway.shared.timeline.now();
+        let keys = plan.keys.as_ref().and_then(|keys| keys.lacking(now));
+        let lacking = lacking.or_else(|| keys.map(str::to_owned));
         self.degraded.set(i64::from(lacking.is_some()));
         let ready = &self.context.ready;
         match lacking {

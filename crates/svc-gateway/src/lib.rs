@@ -13,6 +13,7 @@ mod gateway;
 mod intake;
 mod journey;
 mod keeper;
+mod keys;
 pub mod metrics;
 mod outbound;
 mod plan;

@@ -13,6 +13,7 @@ use rate_quota::Quota;
 
 use crate::backend::Backend;
 use crate::config::{AccessLevel, ClassName, GatewayText, RateText, RouteText};
+use crate::keys::Keys;
 use crate::metrics::RouteMetrics;
 use crate::policy::Policy;
 use crate::quota::{self, Quotas};
@@ -28,6 +29,8 @@ pub(crate) struct Plan {
     pub(crate) tenants: HashMap<String, Terms>,
     pub(crate) quotas: Arc<Quotas>,
     pub(crate) verifier: Option<Arc<Verifier>>,
+    /// The keys of tokens, if any are accepted.
+    pub(crate) keys: Option<Arc<Keys>>,
     pub(crate) policy: Option<Policy>,
     pub(crate) trusted: Vec<IpNet>,
     pub(crate) tenant_header: Option<HeaderName>,
@@ -121,9 +124,11 @@ impl Plan {
     ) -> Result<Self, String> {
         let backends = Backend::all(shared, text, before)?;
         let text = with_shorthand(text);
-        let verifier = match before {
-            Some(before) if before.has_same_identities(&text) => before.verifier.clone(),
-            _ => crate::caller::verifier(&text, &shared.seed)?,
+        let (verifier, keys) = match before {
+            Some(before) if before.has_same_identities(&text) => {
+                (before.verifier.clone(), before.keys.clone())
+            }
+            _ => identities(shared, &text)?,
         };
         let same_quotas = before.filter(|before| before.text.quota == text.quota);
         let quotas = same_quotas.map(|before| before.quotas.clone());
@@ -143,6 +148,7 @@ impl Plan {
             tenants: tenants(&text, before),
             quotas: quotas.unwrap_or_else(|| Arc::new(Quotas::new(&text.quota))),
             verifier,
+            keys,
             policy: text.policy.as_ref().map(Policy::load).transpose()?,
             trusted: text.trusted(),
             tenant_header: parsed(text.identity.tenant_header.as_deref()),
@@ -169,6 +175,15 @@ impl Plan {
     fn route(&self, name: &str) -> Option<&Arc<Route>> {
         self.router.targets().find(|route| route.name == name)
     }
+}
+
+type Identities = (Option<Arc<Verifier>>, Option<Arc<Keys>>);
+
+fn identities(shared: &Shared, text: &GatewayText) -> Result<Identities, String> {
+    let verifier = crate::caller::verifier(text, &shared.seed)?;
+    let jwt = text.identity.jwt.as_ref();
+    let keys = jwt.map(|jwt| Keys::new(jwt, shared.timeline.now()));
+    Ok((verifier, keys))
 }
 
 /// `to` written out as the upstream and the route it is short for.

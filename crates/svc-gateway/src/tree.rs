@@ -15,7 +15,7 @@ use kernel::tree::{Child, ChildSpec, Context, Failure, Restart};
 use crate::config::{Dispatch, GatewayText};
 use crate::dispatch::{self, POOL_UNITS, Sending};
 use crate::gateway::Gateway;
-use crate::{keeper, metrics, shared, slots, tunnel};
+use crate::{keeper, keys, metrics, shared, slots, tunnel};
 
 /// Doors of each kind; the config allows no more.
 pub const DOORS: usize = 4;
@@ -76,10 +76,11 @@ pub static WORKERS: ChildSpec = ChildSpec {
 /// Its part of the reference.
 pub static TABLES: Tables = Tables {
     queues: &[&dispatch::WORK, &dispatch::WORK_AGAIN],
-    tasks: &[&tunnel::TUNNEL, &keeper::UPSTREAM],
+    tasks: &[&tunnel::TUNNEL, &keeper::UPSTREAM, &keys::FETCHER],
     locks: &[
         &metrics::NAMES,
         &keeper::STANDINGS,
+        &keys::STATE,
         &slots::ADAPTIVE,
         &shared::STREAMS,
         &dispatch::PARCEL,
