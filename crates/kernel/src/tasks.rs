@@ -2,24 +2,24 @@
 //!
 //! At any moment `spawned = completed + canceled + aborted + live` for each kind; at exit `live` is zero.
 //! A task that finishes on its first poll costs two additions and nothing else; one that waits
-//! parks its waker in the group, so that the group can end it without a list of handles.
+//! parks its waker at its desk, so that the group can end it without a list of handles.
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::task::{Context, Poll};
 
-use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinHandle};
 
 use crate::lock::{self, Lock};
 use crate::metrics::{Kind, MetricSpec, Registry, Sampling};
 
-use books::{Books, Fate, Published};
+use books::{Fate, Published};
+use desk::{Desk, Owner};
 pub use ledger::{Entries, ledger};
-use parked::{Parked, Place};
+use parked::Place;
 
 mod books;
+mod desk;
 mod ledger;
 mod parked;
 
@@ -84,80 +84,60 @@ pub enum Ended<T> {
 #[derive(Clone)]
 pub struct TaskGroup {
     registry: Registry,
-    core: Arc<Core>,
-    kinds: Arc<Lock<Vec<Arc<KindShare>>>>,
+    kinds: Arc<Lock<Kinds>>,
 }
 
-/// What a group's tasks look at.
-struct Core {
-    state: AtomicU8,
-    parked: Parked,
-    /// Whether anybody ever waited for the group to be idle: until then no end needs to call.
-    awaited: AtomicBool,
-    /// Notified when some kind of this group falls to zero live tasks.
-    emptied: Notify,
+/// What a group has asked for so far.
+struct Kinds {
+    /// Where the desks of later kinds begin.
+    state: u8,
+    spawners: Vec<(&'static TaskKind, Spawner)>,
 }
 
-/// One kind's part of one group.
-struct KindShare {
-    kind: &'static TaskKind,
-    core: Arc<Core>,
-    books: Books,
-    published: Published,
-}
-
-impl KindShare {
-    fn publish(&self) {
-        self.published.publish(&self.books);
-    }
-}
-
-impl Drop for KindShare {
-    fn drop(&mut self) {
-        self.publish();
+impl Kinds {
+    fn desks(&self) -> impl Iterator<Item = &'static Desk> {
+        self.spawners.iter().map(|(_, spawner)| spawner.desk)
     }
 }
 
 impl TaskGroup {
     /// An empty group whose tasks count in `registry`.
     pub fn new(registry: &Registry) -> Self {
-        let core = Core {
-            state: AtomicU8::new(RUNNING),
-            parked: Parked::default(),
-            awaited: AtomicBool::new(false),
-            emptied: Notify::new(),
+        let kinds = Kinds {
+            state: RUNNING,
+            spawners: Vec::new(),
         };
         Self {
             registry: registry.clone(),
-            core: Arc::new(core),
-            kinds: Arc::new(Lock::new(&lock::TASK_KINDS, Vec::new())),
+            kinds: Arc::new(Lock::new(&lock::TASK_KINDS, kinds)),
         }
     }
 
     /// A spawner for one kind of task. Resolve once and hold: this takes a lock.
     pub fn kind(&self, kind: &'static TaskKind) -> Spawner {
         let mut kinds = self.kinds.lock();
-        if let Some(known) = kinds.iter().find(|share| share.kind.name == kind.name) {
-            return Spawner {
-                share: known.clone(),
-            };
+        let known = kinds
+            .spawners
+            .iter()
+            .find(|(known, _)| known.name == kind.name);
+        if let Some((_, spawner)) = known {
+            return spawner.clone();
         }
-        let share = Arc::new(KindShare {
-            kind,
-            core: self.core.clone(),
-            books: Books::default(),
-            published: Published::new(&self.registry, kind),
-        });
-        let sampled = Arc::downgrade(&share);
+        let owner = Owner::new(kinds.state, Published::new(&self.registry, kind));
+        let sampled = Arc::downgrade(&owner.account);
         self.registry.sampled(move || match sampled.upgrade() {
-            Some(share) => {
-                share.publish();
+            Some(account) => {
+                account.publish();
                 Sampling::Continue
             }
             None => Sampling::Over,
         });
-        kinds.push(share.clone());
-        Spawner { share }
+        let spawner = Spawner {
+            desk: owner.account.desk,
+            _owner: Arc::new(owner),
+        };
+        kinds.spawners.push((kind, spawner.clone()));
+        spawner
     }
 
     /// Ends every task at its next wake-up, and every later one at its first poll; counted as canceled.
@@ -172,55 +152,51 @@ impl TaskGroup {
 
     /// Tasks that have not ended yet.
     pub fn live(&self) -> usize {
-        let live = |share: &Arc<KindShare>| share.books.live() as usize;
-        self.kinds.lock().iter().map(live).sum()
+        let live = |desk: &'static Desk| desk.books.live() as usize;
+        self.kinds.lock().desks().map(live).sum()
     }
 
     /// Waits until no task is left. Level-triggered: returns at once when there is none.
     pub async fn idle(&self) {
-        loop {
-            let emptied = self.core.emptied.notified();
-            tokio::pin!(emptied);
-            emptied.as_mut().enable();
-            // Said before looking; who ends looks after having ended: one of the two sees the other.
-            self.core.awaited.store(true, Ordering::SeqCst);
-            if self.live() == 0 {
-                return;
-            }
-            emptied.await;
+        while let Some(busy) = self.busy() {
+            busy.empty().await;
         }
+    }
+
+    fn busy(&self) -> Option<&'static Desk> {
+        self.kinds.lock().desks().find(|desk| desk.books.live() > 0)
     }
 
     /// Gives up on tasks that do not yield to an abort (they block their thread): counts them as aborted.
     /// Returns how many there were.
     pub fn write_off(&self) -> usize {
-        self.core.state.fetch_max(ABORTING, Ordering::AcqRel);
-        let left = |share: &Arc<KindShare>| share.books.write_off() as usize;
-        let left = self.kinds.lock().iter().map(left).sum();
-        self.core.emptied.notify_waiters();
-        left
+        self.raise(ABORTING);
+        let desks: Vec<&'static Desk> = self.kinds.lock().desks().collect();
+        desks.iter().map(|desk| desk.write_off() as usize).sum()
     }
 
     fn end(&self, state: u8) {
-        let raised = self.core.state.fetch_max(state, Ordering::AcqRel);
-        if raised >= state {
-            return;
+        for desk in self.raise(state) {
+            desk.parked.wake_all();
         }
-        self.core.parked.wake_all();
     }
-}
 
-impl Core {
-    #[inline]
-    fn running(&self) -> bool {
-        self.state.load(Ordering::Acquire) == RUNNING
+    /// The desks to wake, when they were not in this state or a later one already.
+    fn raise(&self, state: u8) -> Vec<&'static Desk> {
+        let mut kinds = self.kinds.lock();
+        if kinds.state >= state {
+            return Vec::new();
+        }
+        kinds.state = state;
+        kinds.desks().inspect(|desk| desk.raise(state)).collect()
     }
 }
 
 /// Spawns tasks of one kind into one group.
 #[derive(Clone)]
 pub struct Spawner {
-    share: Arc<KindShare>,
+    desk: &'static Desk,
+    _owner: Arc<Owner>,
 }
 
 impl Spawner {
@@ -230,9 +206,9 @@ impl Spawner {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.share.books.spawn();
+        self.desk.books.spawn();
         let entry = Entry {
-            share: self.share.clone(),
+            desk: self.desk,
             place: Place::NONE,
             progress: Progress::Pending,
         };
@@ -304,7 +280,7 @@ impl<F: Future> Future for Counted<F> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        if !this.entry.share.core.running() {
+        if !this.entry.desk.running() {
             return Poll::Ready(None);
         }
         this.entry.progress = Progress::Polled;
@@ -332,7 +308,7 @@ enum Progress {
 
 /// A task's line in the books; ends with the task, however that ends.
 struct Entry {
-    share: Arc<KindShare>,
+    desk: &'static Desk,
     place: Place,
     progress: Progress,
 }
@@ -342,25 +318,23 @@ impl Entry {
         if self.place != Place::NONE {
             return; // A task's waker wakes the task whatever poll it was taken in.
         }
-        let core = &self.share.core;
-        self.place = core.parked.insert(cx.waker().clone());
+        self.place = self.desk.parked.insert(cx.waker().clone());
         // The group may have ended between the check before the poll and the insertion.
-        if !core.running() {
+        if !self.desk.running() {
             cx.waker().wake_by_ref();
         }
     }
 
     #[inline]
     fn fate(&self) -> Fate {
-        let KindShare { core, books, .. } = &*self.share;
         match self.progress {
             Progress::Done => Fate::Completed,
             Progress::Polled => {
                 // The runtime drops a task that panicked after having caught it.
-                books.panicked();
+                self.desk.books.panicked();
                 Fate::Completed
             }
-            Progress::Pending if core.state.load(Ordering::Acquire) == ABORTING => Fate::Aborted,
+            Progress::Pending if self.desk.aborting() => Fate::Aborted,
             Progress::Pending => Fate::Canceled,
         }
     }
@@ -370,13 +344,10 @@ impl Drop for Entry {
     #[inline]
     fn drop(&mut self) {
         let fate = self.fate();
-        let KindShare { core, books, .. } = &*self.share;
         if self.place != Place::NONE {
-            core.parked.remove(self.place);
+            self.desk.parked.remove(self.place);
         }
-        if books.end(fate) && core.awaited.load(Ordering::SeqCst) && books.live() == 0 {
-            core.emptied.notify_waiters();
-        }
+        self.desk.end(fate);
     }
 }
 

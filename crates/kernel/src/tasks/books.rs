@@ -39,10 +39,27 @@ impl Books {
         self.panicked.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes note of an end; says whether it still counted.
     #[inline]
-    pub(super) fn end(&self, fate: Fate) -> bool {
-        self.ends[fate as usize].fetch_add(1, Ordering::SeqCst) & WRITTEN_OFF == 0
+    pub(super) fn end(&self, fate: Fate) {
+        self.ends[fate as usize].fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Tasks that may still call [`Books::end`]: other than the live ones, those written off too.
+    pub(super) fn unended(&self) -> u64 {
+        let ended = |fate| {
+            let word = self.ends[fate as usize].load(Ordering::SeqCst);
+            self.settled(fate) + (word & !WRITTEN_OFF)
+        };
+        let ended = ended(Fate::Completed) + ended(Fate::Canceled) + ended(Fate::Aborted);
+        self.spawned.load(Ordering::SeqCst).saturating_sub(ended)
+    }
+
+    /// Begins anew. Nobody writes any more.
+    pub(super) fn clear(&self) {
+        let words = [&self.spawned, &self.panicked];
+        for word in words.into_iter().chain(&self.ends).chain(&self.settled) {
+            word.store(0, Ordering::SeqCst);
+        }
     }
 
     /// Tasks that have not ended. Ends are read before births, so it is never too low.
@@ -69,6 +86,17 @@ impl Books {
 
     fn settled(&self, fate: Fate) -> u64 {
         self.settled[fate as usize].load(Ordering::SeqCst)
+    }
+
+    /// In the order of [`Published`]. Births are read last: no scrape shows more ends than births.
+    fn totals(&self) -> [u64; 5] {
+        [
+            self.ended(Fate::Completed),
+            self.ended(Fate::Canceled),
+            self.ended(Fate::Aborted),
+            self.panicked.load(Ordering::SeqCst),
+            self.spawned.load(Ordering::SeqCst),
+        ]
     }
 
     fn ended(&self, fate: Fate) -> u64 {
@@ -98,17 +126,18 @@ impl Published {
         }
     }
 
-    /// Adds what has come since the last time. Births are read last: no scrape shows more ends than births.
+    /// Adds what has come since the last time.
     pub(super) fn publish(&self, books: &Books) {
-        let now = [
-            books.ended(Fate::Completed),
-            books.ended(Fate::Canceled),
-            books.ended(Fate::Aborted),
-            books.panicked.load(Ordering::SeqCst),
-            books.spawned.load(Ordering::SeqCst),
-        ];
-        for ((told, counter), now) in self.lines.iter().zip(now) {
+        for ((told, counter), now) in self.lines.iter().zip(books.totals()) {
             let before = told.fetch_max(now, Ordering::SeqCst);
+            counter.inc_by(now.saturating_sub(before));
+        }
+    }
+
+    /// Publishes for the last time: whatever the books say later is no more than what was told.
+    pub(super) fn close(&self, books: &Books) {
+        for ((told, counter), now) in self.lines.iter().zip(books.totals()) {
+            let before = told.swap(u64::MAX, Ordering::SeqCst);
             counter.inc_by(now.saturating_sub(before));
         }
     }

@@ -15,8 +15,24 @@ pub(super) struct Parked {
 
 #[derive(Default)]
 struct Shard {
-    wakers: Vec<Option<Waker>>,
-    free: Vec<usize>,
+    slots: Vec<Slot>,
+    /// The slot to fill next: the first of a chain of free ones, or one past the end.
+    free: usize,
+}
+
+enum Slot {
+    Full(Waker),
+    /// Says which is free after it.
+    Free(usize),
+}
+
+impl Slot {
+    fn waker(&self) -> Option<Waker> {
+        match self {
+            Self::Full(waker) => Some(waker.clone()),
+            Self::Free(_) => None,
+        }
+    }
 }
 
 impl Default for Parked {
@@ -35,7 +51,15 @@ impl Parked {
     }
 
     pub(super) fn remove(&self, place: Place) {
-        self.shards[place.shard()].lock().remove(place.index());
+        let gone = self.shards[place.shard()].lock().remove(place.index());
+        drop(gone);
+    }
+
+    /// Gives back the memory of a crowd that has gone.
+    pub(super) fn clear(&self) {
+        for shard in &self.shards {
+            *shard.lock() = Shard::default();
+        }
     }
 
     pub(super) fn wake_all(&self) {
@@ -45,29 +69,34 @@ impl Parked {
                 clippy::needless_collect,
                 reason = "collecting ends the lock before the first wake"
             )]
-            let wakers: Vec<Waker> = shard.lock().wakers.iter().flatten().cloned().collect();
+            let wakers: Vec<Waker> = shard.lock().slots.iter().filter_map(Slot::waker).collect();
             wakers.into_iter().for_each(Waker::wake);
         }
     }
 }
 
 impl Shard {
+    #[inline]
     fn insert(&mut self, waker: Waker) -> usize {
-        match self.free.pop() {
-            Some(index) => {
-                self.wakers[index] = Some(waker);
-                index
+        let index = self.free;
+        match self.slots.get_mut(index) {
+            Some(slot) => {
+                if let Slot::Free(next) = std::mem::replace(slot, Slot::Full(waker)) {
+                    self.free = next;
+                }
             }
             None => {
-                self.wakers.push(Some(waker));
-                self.wakers.len() - 1
+                self.slots.push(Slot::Full(waker));
+                self.free = self.slots.len();
             }
         }
+        index
     }
 
-    fn remove(&mut self, index: usize) {
-        self.wakers[index] = None;
-        self.free.push(index);
+    #[inline]
+    fn remove(&mut self, index: usize) -> Slot {
+        let free = Slot::Free(std::mem::replace(&mut self.free, index));
+        std::mem::replace(&mut self.slots[index], free)
     }
 }
 
