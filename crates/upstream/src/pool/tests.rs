@@ -9,6 +9,8 @@ use http::Request;
 mod choice;
 mod connections;
 mod faults;
+mod streams;
+mod upgrades;
 
 /// The time tests give a request.
 const PATIENCE: Duration = Duration::from_secs(5);
