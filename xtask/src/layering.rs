@@ -55,7 +55,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "http-rules",
         below: &[],
-        below_in_tests: &["testkit"],
+        below_in_tests: &["model-kit", "testkit"],
     },
     Layer {
         name: "passport",
@@ -114,6 +114,7 @@ const LAYERS: &[Layer] = &[
             "concurrency-gate",
             "fair-queue",
             "rate-quota",
+            "passport",
             "testkit",
         ],
         below_in_tests: &[],

@@ -73,8 +73,8 @@ fn address(entry: &[u8]) -> Option<IpAddr> {
     address.map(|address| address.to_canonical())
 }
 
-/// The `for` of each element from the last to the first. A comma or semicolon in quotes separates nothing: a host that a
-/// client made up must not become an element.
+/// The `for` of each element from the last to the first. A comma or semicolon in quotes separates nothing: a host that
+/// a client made up must not become an element.
 fn forwarded(line: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
     let elements = unquoted_split(line.as_bytes(), b',');
     let elements = elements.unwrap_or_else(|| vec![b"" as &[u8]]);
