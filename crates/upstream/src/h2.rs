@@ -177,9 +177,9 @@ impl Stream {
     /// Sends a request and waits for the head of its response.
     pub(crate) async fn exchange(
         &mut self,
-        request: Request<Outgoing>,
+        request: &mut Request<Outgoing>,
     ) -> hyper::Result<Response<Incoming>> {
-        self.sender.send_request(request).await
+        self.sender.send_request(std::mem::take(request)).await
     }
 }
 

@@ -74,8 +74,8 @@ async fn answer(endpoint: &Endpoint, health: &Health) -> Option<bool> {
     };
     pick::address(&mut request, &endpoint.target.spec, &channel);
     let response = match &mut channel {
-        Channel::Line(line) => line.exchange(request).await,
-        Channel::Stream(stream) => stream.exchange(request).await,
+        Channel::Line(line) => line.exchange(&mut request).await,
+        Channel::Stream(stream) => stream.exchange(&mut request).await,
     };
     Some(
         response.is_ok_and(|response| {

@@ -17,7 +17,7 @@ use crate::io::{Io, Meter};
 use crate::outgoing::Outgoing;
 
 /// Buffered of a response, or of a request, at most.
-const BUFFER_BYTES: usize = 64 * 1024;
+const BUFFER_BYTES: usize = 128 * 1024;
 
 type PolledFrame = Poll<Option<hyper::Result<Frame<bytes::Bytes>>>>;
 type Driver = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
@@ -81,11 +81,14 @@ impl Line {
     }
 
     /// Sends a request and waits for the head of its response.
+    ///
+    /// Takes the request out of its place: passed by value it would be copied into the future of every caller.
     pub(crate) async fn exchange(
         &mut self,
-        request: Request<Outgoing>,
+        request: &mut Request<Outgoing>,
     ) -> hyper::Result<Response<Incoming>> {
         self.meter.await_head(self.head_bytes);
+        let request = std::mem::take(request);
         let mut answer = std::pin::pin!(self.sender.send_request(request));
         let mut sent = false;
         let (driver, meter) = (&mut self.driver, &self.meter);

@@ -164,3 +164,6 @@ fn is_uniform(endpoints: &[Arc<Endpoint>]) -> bool {
     let first = weights.next();
     weights.all(|weight| Some(weight) == first)
 }
+
+#[cfg(test)]
+mod tests;

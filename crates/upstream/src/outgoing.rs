@@ -11,7 +11,9 @@ use hyper::body::{Body, Frame, SizeHint};
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Most requests have no body, and pay for none.
+#[derive(Default)]
 pub(crate) enum Outgoing {
+    #[default]
     Empty,
     Stream(Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>),
 }

@@ -162,9 +162,9 @@ impl Ready {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let request = request.map(Outgoing::new);
+        let mut request = request.map(Outgoing::new);
         self.lease.owes(Some(until));
-        match self.exchange(request).await {
+        match self.exchange(&mut request).await {
             Ok(response) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 Ok(self.upgraded(response).await)
             }
@@ -175,10 +175,10 @@ impl Ready {
 
     async fn exchange(
         &mut self,
-        mut request: Request<Outgoing>,
+        request: &mut Request<Outgoing>,
     ) -> Result<Response<Incoming>, SendError> {
         let endpoint = self.lease.endpoint();
-        address(&mut request, &endpoint.target.spec, &self.channel);
+        address(request, &endpoint.target.spec, &self.channel);
         match &mut self.channel {
             Channel::Line(line) => {
                 let (read, written) = (line.meter().read(), line.meter().written());
@@ -205,11 +205,14 @@ impl Ready {
         response: Response<Incoming>,
         until: Instant,
     ) -> Result<Response<Reply>, SendError> {
-        self.timing.first_byte = self.lease.head_came(clock::now());
-        let (parts, body) = response.into_parts();
-        let verdict = self.verdict(parts.status);
-        let reply = Reply::begin(self, body, verdict, until)?;
-        Ok(Response::from_parts(parts, reply))
+        let now = clock::now();
+        self.timing.first_byte = self.lease.head_came(now);
+        let verdict = self.verdict(response.status());
+        let mut reply = Ok(Reply::empty(self.timing));
+        let response = response.map(|body| {
+            reply = Reply::begin(self, body, verdict, until, now);
+        });
+        reply.map(|reply| response.map(|()| reply))
     }
 
     /// The connection is no HTTP connection any more: `hyper::upgrade::on` gives it to who asks.

@@ -10,7 +10,6 @@ use tokio::time::Instant;
 
 use crate::error::{Cause, SendError, Stage};
 use crate::fault;
-use crate::lease::Lease;
 use crate::pick::{Channel, Ready, Timing, verdict_of};
 use crate::record::Verdict;
 
@@ -25,8 +24,7 @@ pub struct Reply {
 /// What has yet to come, and from where.
 struct Rest {
     body: Incoming,
-    channel: Channel,
-    lease: Lease,
+    ready: Ready,
     /// What its endpoint has deserved if it goes on as it began.
     verdict: Verdict,
     until: Instant,
@@ -47,12 +45,12 @@ impl Reply {
         body: Incoming,
         verdict: Verdict,
         until: Instant,
+        now: Instant,
     ) -> Result<Self, SendError> {
         let mut reply = Self::empty(ready.timing);
         let mut rest = Rest {
             body,
-            channel: ready.channel,
-            lease: ready.lease,
+            ready,
             verdict,
             until,
         };
@@ -63,13 +61,13 @@ impl Reply {
                     reply.rest = Some(Box::new(rest));
                     return Ok(reply);
                 }
-                Next::End => return rest.end(true).map(|()| reply),
+                Next::End => return rest.end(now, true).map(|()| reply),
             }
         }
         if rest.body.is_end_stream() {
-            return rest.end(true).map(|()| reply);
+            return rest.end(now, true).map(|()| reply);
         }
-        rest.lease.owes(None);
+        rest.ready.lease.owes(None);
         reply.rest = Some(Box::new(rest));
         Ok(reply)
     }
@@ -94,7 +92,7 @@ impl Rest {
             return Ok(Next::End);
         }
         let deaf = &mut Context::from_waker(Waker::noop());
-        let polled = match &mut self.channel {
+        let polled = match &mut self.ready.channel {
             Channel::Line(line) => line.frame_at_hand(&mut self.body),
             Channel::Stream(_) => Pin::new(&mut self.body).poll_frame(deaf),
         };
@@ -107,39 +105,41 @@ impl Rest {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, SendError>>> {
-        let polled = match &mut self.channel {
+        let polled = match &mut self.ready.channel {
             Channel::Line(line) => line.poll_frame(&mut self.body, cx),
             Channel::Stream(_) => Pin::new(&mut self.body).poll_frame(cx),
         };
         // Only who waits for the endpoint may blame it for the time.
         let owed = polled.is_pending().then_some(self.until);
-        self.lease.owes(owed);
+        self.ready.lease.owes(owed);
         polled.map(|frame| frame.map(|frame| frame.map_err(|error| self.failed(error))))
     }
 
     fn failed(&mut self, error: hyper::Error) -> SendError {
-        let error = fault::of_body(self.lease.endpoint(), error);
-        self.lease.settle(clock::now(), verdict_of(&error));
+        let error = fault::of_body(self.ready.lease.endpoint(), error);
+        self.ready.lease.settle(clock::now(), verdict_of(&error));
         error
     }
 
     /// All has come. An answer that nobody has seen yet may still be refused for what follows it on the wire.
-    fn end(mut self, unseen: bool) -> Result<(), SendError> {
-        let now = clock::now();
-        let endpoint = self.lease.endpoint().clone();
-        if let Channel::Line(mut line) = self.channel {
+    fn end(self, now: Instant, unseen: bool) -> Result<(), SendError> {
+        let Ready {
+            mut lease, channel, ..
+        } = self.ready;
+        if let Channel::Line(mut line) = channel {
+            let endpoint = lease.endpoint();
             if !line.is_ready() {
                 line.look();
             }
             if line.is_ready() {
                 endpoint.idle.put(line, now);
             } else if unseen && line.spoke_out_of_turn() {
-                self.lease.settle(now, Verdict::Failure);
-                let excess = SendError::new(Stage::Body, Cause::Garbage, true, &endpoint);
+                let excess = SendError::new(Stage::Body, Cause::Garbage, true, endpoint);
+                lease.settle(now, Verdict::Failure);
                 return Err(excess.because("more bytes than the length that was declared"));
             }
         }
-        self.lease.settle(now, self.verdict);
+        lease.settle(now, self.verdict);
         Ok(())
     }
 }
@@ -168,7 +168,7 @@ impl Body for Reply {
             Poll::Pending => false,
         };
         if over && let Some(rest) = this.rest.take() {
-            let _seen = rest.end(false);
+            let _seen = rest.end(clock::now(), false);
         }
         polled
     }

@@ -150,3 +150,6 @@ impl std::fmt::Debug for ClientTls {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

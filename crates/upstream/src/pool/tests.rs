@@ -9,6 +9,7 @@ use http::Request;
 mod choice;
 mod connections;
 mod faults;
+mod simulation;
 mod streams;
 mod upgrades;
 

@@ -221,3 +221,64 @@ async fn a_connection_may_be_driven_from_any_thread() {
     assert_eq!((origin.received(), only(&pool).in_flight), (1600, 0));
     assert!(origin.connections() <= 32);
 }
+
+#[tokio::test]
+async fn what_has_rested_too_long_or_was_closed_is_swept() {
+    let origin = Upstream::start().await.unwrap();
+    origin.set_default(Answer::status(200).delay(Duration::from_millis(20)));
+    let pool = pool(spec(&[&origin]));
+    let [a, b, c] = [(); 3].map(|()| fetch(&pool, "/"));
+    let (a, b, c) = tokio::join!(a, b, c);
+    assert!(a.is_ok() && b.is_ok() && c.is_ok());
+    let sweep = |later: Duration| {
+        let now = clock::now() + later;
+        pool.fleet().endpoints[0]
+            .idle
+            .sweep(now, Duration::from_secs(9));
+        only(&pool).idle
+    };
+    assert_eq!(sweep(Duration::from_secs(8)), 3);
+    assert_eq!(sweep(Duration::from_secs(10)), 0);
+    assert_eq!(only(&pool).busy, 0);
+    fetch(&pool, "/").await.unwrap();
+    drop(origin);
+    while sweep(Duration::ZERO) > 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(only(&pool).busy, 0);
+}
+
+#[tokio::test]
+async fn an_answer_before_the_request_has_ended_is_passed_on_and_its_connection_closed() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let pool = pool(PoolSpec::new(
+        "test",
+        vec![EndpointSpec::parse(&url).unwrap()],
+    ));
+    let hasty = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
+        let answer = b"HTTP/1.1 413 Content Too Large\r\ncontent-length: 3\r\n\r\nno\n";
+        stream.write_all(answer).await.unwrap();
+        while stream.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
+    };
+    let endless =
+        futures_util::stream::pending::<Result<hyper::body::Frame<Bytes>, std::io::Error>>();
+    let body = http_body_util::StreamBody::new(endless);
+    let request = Request::post("/").header("host", "h").body(body).unwrap();
+    let asked = async {
+        let until = clock::now() + PATIENCE;
+        let response = pick(&pool).send(request, until).await.unwrap();
+        let status = response.status().as_u16();
+        (
+            status,
+            response.into_body().collect().await.unwrap().to_bytes(),
+        )
+    };
+    let ((status, body), ()) = tokio::join!(asked, hasty);
+    assert_eq!((status, &*body), (413, &b"no\n"[..]));
+    let view = only(&pool);
+    assert_eq!((view.idle, view.busy, view.failures), (0, 0, 0));
+}
