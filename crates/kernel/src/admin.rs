@@ -16,6 +16,12 @@ use crate::config::ReloadRequests;
 use crate::readiness::State;
 use crate::reject::Reject;
 use crate::serve::{Answer, Handler, Rejections};
+use routes::{OPENMETRICS, PLAIN};
+
+pub use routes::{Body, ROUTES, Route};
+
+mod openapi;
+mod routes;
 
 /// Who the node is.
 #[derive(Clone, Copy, Debug)]
@@ -40,57 +46,16 @@ pub struct Admin {
     guarded: bool,
     /// Named parts of `/status` that the kernel does not know.
     facts: Vec<(&'static str, Facts)>,
+    /// Pages that the kernel does not know.
+    pages: Vec<Page>,
     rejections: Rejections,
 }
 
-/// A path, its method and what it is for.
-pub struct Route {
-    /// The method.
-    pub method: Method,
-    /// The path.
-    pub path: &'static str,
-    /// One line for people.
-    pub doc: &'static str,
+/// A page that a service adds: read only, asked each time.
+struct Page {
+    route: &'static Route,
+    read: Facts,
 }
-
-/// Everything the admin server answers.
-pub const ROUTES: [Route; 7] = [
-    Route {
-        method: Method::GET,
-        path: "/metrics",
-        doc: "all metrics, as OpenMetrics text",
-    },
-    Route {
-        method: Method::GET,
-        path: "/healthz",
-        doc: "200 while the process turns",
-    },
-    Route {
-        method: Method::GET,
-        path: "/readyz",
-        doc: "200 when ready or degraded, else 503; each service's reason",
-    },
-    Route {
-        method: Method::GET,
-        path: "/version",
-        doc: "version and build",
-    },
-    Route {
-        method: Method::GET,
-        path: "/status",
-        doc: "services, queues, config, shutdown: what `macronode status` shows",
-    },
-    Route {
-        method: Method::POST,
-        path: "/drain",
-        doc: "begins the drain, a second time aborts it; needs the token",
-    },
-    Route {
-        method: Method::POST,
-        path: "/reload",
-        doc: "reloads the config; needs the token",
-    },
-];
 
 impl Admin {
     /// An admin server for `kernel`.
@@ -110,31 +75,56 @@ impl Admin {
             token,
             guarded,
             facts,
+            pages: Vec::new(),
             rejections,
         }
     }
 
-    fn get(&self, request: &Request<Incoming>) -> Answer {
-        let path = request.uri().path();
-        let probe = matches!(path, "/healthz" | "/readyz");
+    /// One more page to read.
+    #[must_use]
+    pub fn with_page(mut self, route: &'static Route, read: Facts) -> Self {
+        self.pages.push(Page { route, read });
+        self
+    }
+
+    /// Everything it answers.
+    fn routes(&self) -> impl Iterator<Item = &Route> {
+        ROUTES
+            .iter()
+            .chain(self.pages.iter().map(|page| page.route))
+    }
+
+    fn route(&self, method: &Method, path: &str) -> Option<&Route> {
+        self.routes()
+            .find(|route| route.path == path && route.method == *method)
+    }
+
+    fn get(&self, route: &Route, request: &Request<Incoming>) -> Answer {
         if self.guarded
-            && !probe
+            && !route.is_probe()
             && let Err(why) = self.authorize(request)
         {
             return self.rejections.answer(Reject::UNAUTHORIZED, why);
         }
-        match path {
-            "/metrics" => text(
-                "application/openmetrics-text; version=1.0.0; charset=utf-8",
-                self.kernel.registry.render(),
-            ),
-            "/healthz" => text("text/plain; charset=utf-8", "ok\n".to_owned()),
+        match route.path {
+            "/metrics" => text(OPENMETRICS, self.kernel.registry.render()),
+            "/healthz" => text(PLAIN, "ok\n".to_owned()),
             "/readyz" => self.readyz(),
             "/version" => json_answer(
                 json!({ "version": self.identity.version, "build": self.identity.build }),
             ),
-            _ => json_answer(self.status()),
+            "/status" => json_answer(self.status()),
+            "/openapi.json" => json_answer(self.openapi()),
+            path => match self.pages.iter().find(|page| page.route.path == path) {
+                Some(page) => json_answer((page.read)()),
+                None => self.unknown(path),
+            },
         }
+    }
+
+    /// What `/openapi.json` says.
+    pub fn openapi(&self) -> Value {
+        openapi::document(self.identity.version, self.guarded, self.routes())
     }
 
     fn readyz(&self) -> Answer {
@@ -202,7 +192,7 @@ impl Admin {
     }
 
     fn unknown(&self, path: &str) -> Answer {
-        if let Some(route) = ROUTES.iter().find(|route| route.path == path) {
+        if let Some(route) = self.routes().find(|route| route.path == path) {
             let mut answer = self
                 .rejections
                 .answer(Reject::METHOD_NOT_ALLOWED, "see the Allow header");
@@ -216,8 +206,8 @@ impl Admin {
                 .insert(ALLOW, HeaderValue::from_static(allow));
             return answer;
         }
-        let paths: Vec<_> = ROUTES
-            .iter()
+        let paths: Vec<_> = self
+            .routes()
             .map(|route| format!("{} {}", route.method, route.path))
             .collect();
         self.rejections.answer(
@@ -230,14 +220,12 @@ impl Admin {
 impl Handler for Admin {
     async fn handle(&self, request: Request<Incoming>) -> Answer {
         let path = request.uri().path();
-        let known = |method: &Method| {
-            ROUTES
-                .iter()
-                .any(|route| route.path == path && route.method == *method)
-        };
         match *request.method() {
-            Method::GET | Method::HEAD if known(&Method::GET) => self.get(&request),
-            Method::POST if known(&Method::POST) => self.post(&request),
+            Method::GET | Method::HEAD => match self.route(&Method::GET, path) {
+                Some(route) => self.get(route, &request),
+                None => self.unknown(path),
+            },
+            Method::POST if self.route(&Method::POST, path).is_some() => self.post(&request),
             _ => self.unknown(path),
         }
     }

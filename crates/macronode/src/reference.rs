@@ -224,7 +224,8 @@ fn metrics() -> String {
         rows,
     );
     text.push('\n');
-    let routes = ROUTES.iter().map(|route| {
+    let routes = ROUTES.iter().chain([&svc_gateway::view::PAGE]);
+    let routes = routes.map(|route| {
         vec![
             code(&format!("{} {}", route.method, route.path)),
             route.doc.to_owned(),
@@ -254,28 +255,33 @@ fn exit_codes() -> String {
 fn reasons() -> String {
     let about = "Every reason a request is refused for. The same word stands in the body (`reason`), in the header \
                  `x-macronode-reason` and in `rejected_total{reason}`.";
-    let rows = Reject::ALL
-        .iter()
-        .map(|reject| {
-            let retry = if reject.retryable() {
-                "yes, later"
-            } else {
-                "no"
-            };
-            vec![
-                code(reject.reason()),
-                reject.status().to_string(),
-                retry.to_owned(),
-                reject.to_string(),
-            ]
-        })
-        .collect();
-    page(
-        "Reasons",
-        about,
-        &["reason", "status", "worth trying again", "meaning"],
-        rows,
-    )
+    let head = ["reason", "status", "worth trying again", "meaning"];
+    let row = |reason: &str, status: u16, retry: &str, meaning: &str| {
+        let (retry, meaning) = (retry.to_owned(), meaning.to_owned());
+        vec![code(reason), status.to_string(), retry, meaning]
+    };
+    let kernel = Reject::ALL.iter().map(|reject| {
+        let retry = if reject.retryable() {
+            "yes, later"
+        } else {
+            "no"
+        };
+        let meaning = reject.to_string();
+        row(reject.reason(), reject.status(), retry, &meaning)
+    });
+    let mut text = page("Reasons", about, &head, kernel.collect());
+    text.push_str(
+        "\n## The gateway\n\nIn the order of a request's way. Where it helps to wait, `Retry-After` says how long.\n\n",
+    );
+    let gateway = svc_gateway::reasons().into_iter().map(|reason| {
+        let retry = match reason.retry_after {
+            true => "as `Retry-After` says",
+            false => "no",
+        };
+        row(reason.reason, reason.status, retry, reason.doc)
+    });
+    push_table(&mut text, &head, gateway.collect());
+    text
 }
 
 #[cfg(test)]

@@ -131,6 +131,9 @@ fn admin(text: &NodeText, parts: &Parts) -> Child {
         guarded,
         facts,
     );
+    let gateway = parts.gateway.clone();
+    let view = move || json!(gateway.as_ref().map(|gateway| gateway.view()));
+    let admin = admin.with_page(&svc_gateway::view::PAGE, Arc::new(view));
     let (admin, door, bounds) = (
         Arc::new(admin),
         parts.doors.admin.clone(),

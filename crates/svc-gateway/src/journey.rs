@@ -90,6 +90,7 @@ impl Journey {
         {
             let waited = &self.plan.shared.metrics.waited[usize::from(caller.class.0)];
             waited.observe(self.times.queue.as_secs_f64());
+            self.plan.shared.ledger.waited(caller);
         }
         self.times.upstream_began = place.since;
         self.place = Some(place);
@@ -149,7 +150,7 @@ impl Journey {
     pub(crate) fn refused(&mut self, refusal: &Refusal) {
         self.status = refusal.status();
         self.reason = refusal.reason();
-        self.plan.shared.metrics.rejected(self.reason);
+        self.note_refusal();
         let outcome = match refusal {
             Refusal::DeadlineUpstream
             | Refusal::Unreachable
@@ -164,8 +165,16 @@ impl Journey {
     /// The answer broke off after it had begun.
     pub(crate) fn broke_off(&mut self, refusal: &Refusal) {
         self.reason = refusal.reason();
-        self.plan.shared.metrics.rejected(self.reason);
+        self.note_refusal();
         self.settle(Some(Outcome::Failure));
+    }
+
+    fn note_refusal(&self) {
+        let shared = &self.plan.shared;
+        shared.metrics.rejected(self.reason);
+        if let Some(caller) = &self.caller {
+            shared.ledger.refused(caller, self.reason);
+        }
     }
 
     fn give_back(&mut self, outcome: Option<Outcome>) {

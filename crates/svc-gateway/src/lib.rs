@@ -14,6 +14,7 @@ mod intake;
 mod journey;
 mod keeper;
 mod keys;
+mod ledger;
 pub mod metrics;
 mod outbound;
 mod plan;
@@ -29,6 +30,8 @@ mod slots;
 mod tls;
 pub mod tree;
 mod tunnel;
+pub mod view;
 
 pub use body::{Answer, BrokenOff};
 pub use gateway::Gateway;
+pub use reject::{Reason, reasons};

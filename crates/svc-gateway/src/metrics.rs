@@ -127,6 +127,9 @@ const MOST_NAMES: usize = 64;
 /// The classes, in the order of the fair queue.
 pub(crate) const CLASSES: [&str; 3] = ["anon", "authed", "internal"];
 
+/// The classes of status.
+const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
 /// The gateway's handles.
 pub(crate) struct Metrics {
     registry: Registry,
@@ -177,7 +180,7 @@ impl Metrics {
     pub(crate) fn route(&self, label: &'static str) -> RouteMetrics {
         let status = |class| self.registry.counter(&REQUESTS, &[label, class]);
         RouteMetrics {
-            statuses: ["1xx", "2xx", "3xx", "4xx", "5xx"].map(status),
+            statuses: STATUSES.map(status),
             seconds: self.registry.histogram(&SECONDS_TOTAL, &[label]),
             busy: self.registry.counter(&BUSY, &[label]),
         }
@@ -202,6 +205,12 @@ pub(crate) struct RouteMetrics {
 }
 
 impl RouteMetrics {
+    /// Answers so far, by class of status.
+    pub(crate) fn statuses(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = self.statuses.iter().map(Counter::get);
+        STATUSES.into_iter().zip(counts)
+    }
+
     pub(crate) fn answered(&self, status: u16, took: Duration) {
         let class = usize::from(status / 100).clamp(1, 5) - 1;
         self.statuses[class].inc();

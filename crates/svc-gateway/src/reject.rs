@@ -9,6 +9,10 @@ use passport::Denied;
 
 use crate::quota::{OverRate, Standing, Whose};
 
+pub use table::{Reason, reasons};
+
+mod table;
+
 /// Why a request is not, or not fully, answered by its upstream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Refusal {

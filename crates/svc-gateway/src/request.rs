@@ -69,12 +69,12 @@ async fn travel(
     };
     let until = journey.began + patience(&route, &parts);
     let caller = caller::recognise(&plan, &parts, visit, route.identity_required, journey.began)?;
-    let length = intake::announced(&upload, most_bytes(&route, &caller))?;
-    permit(&plan, &route, &authority, &caller, &parts, length)?;
-    let standing = charge(&plan, &route, &caller, journey.began)?;
+    let caller = &*journey.caller.insert(caller);
+    let most_bytes = most_bytes(route, caller);
+    let length = intake::announced(&upload, most_bytes)?;
+    permit(&plan, route, &authority, caller, &parts, length)?;
+    let standing = charge(&plan, route, caller, journey.began)?;
     let host = authority.text.to_owned();
-    let most_bytes = most_bytes(&route, &caller);
-    journey.caller = Some(caller);
     let mut draft = Draft {
         parts,
         upload: Some(upload),

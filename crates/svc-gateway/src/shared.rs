@@ -19,6 +19,7 @@ use passport::Seed;
 
 use crate::config::RouteText;
 use crate::dispatch::Sending;
+use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 
 /// Guards who has how many streams open.
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     workers: OnceLock<PoolHandle<Sending>>,
     tunnels: ArcSwapOption<Spawner>,
     gates: Gate<String>,
+    /// Who had to wait or was refused.
+    pub(crate) ledger: Ledger,
     inflight: AtomicU32,
     streams: Lock<HashMap<u64, u32>>,
 }
@@ -68,6 +71,7 @@ impl Shared {
             workers: OnceLock::new(),
             tunnels: ArcSwapOption::empty(),
             gates: Gate::new(config).expect("the default limit is allowed"),
+            ledger: Ledger::new(),
             inflight: AtomicU32::new(0),
             streams: Lock::new(&STREAMS, HashMap::new()),
         }))

@@ -187,6 +187,11 @@ impl Slots {
         hope.mul_f64(1.0 + fastrand::f64() / 4.0)
     }
 
+    /// Whether the limit is found by itself.
+    pub(crate) fn finds_limit(&self) -> bool {
+        self.adaptive.lock().is_some()
+    }
+
     /// For the console.
     pub(crate) fn snapshot(&self, top: usize) -> Snapshot {
         self.queue.snapshot(top)

@@ -26,6 +26,12 @@ static STUBBORN: ChildSpec = ChildSpec {
     ..SPEC
 };
 
+static WEATHER: Route = Route::reads(
+    "/weather",
+    "a service's page",
+    || json!({ "type": "object", "required": ["sky"] }),
+);
+
 struct Desk {
     kernel: Kernel,
     address: SocketAddr,
@@ -49,7 +55,8 @@ async fn desk_with(token: Option<&'static str>, guarded: bool) -> Desk {
     };
     let facts: Vec<(&'static str, Facts)> = vec![("weather", Arc::new(|| json!("fine")))];
     let token = Arc::new(move || token.map(|token| Secret::from(token.to_owned())));
-    let admin = Arc::new(Admin::new(&kernel, identity, reload, token, guarded, facts));
+    let admin = Admin::new(&kernel, identity, reload, token, guarded, facts);
+    let admin = Arc::new(admin.with_page(&WEATHER, Arc::new(|| json!({ "sky": "blue" }))));
     let patience = Patience {
         head: limits::HEAD_TIMEOUT,
         idle: limits::IDLE_TIMEOUT,
@@ -223,4 +230,75 @@ async fn the_admin_server_answers_until_everything_else_has_ended() {
         200
     );
     assert_eq!(desk.running.await.unwrap(), Outcome::Drained);
+}
+
+// req: ND-09
+#[tokio::test]
+async fn a_page_that_a_service_adds_is_served_listed_and_guarded() {
+    let open = desk(None).await;
+    let (status, weather) = json_of(open.address, "/weather").await;
+    assert_eq!((status, weather), (200, json!({ "sky": "blue" })));
+    let missing = http::get(open.address, "/nope").await.unwrap();
+    assert!(missing.text().contains("GET /weather"));
+    let posted = http::post(open.address, "/weather", &[], b"")
+        .await
+        .unwrap();
+    assert_eq!(posted.status, 405);
+    let guarded = desk_with(Some("s3cret"), true).await;
+    let shut = http::get(guarded.address, "/weather").await.unwrap();
+    assert_eq!(shut.status, 401);
+}
+
+// req: ND-09
+#[tokio::test]
+async fn the_openapi_document_has_every_route_and_answers_are_as_it_says() {
+    let desk = desk(None).await;
+    let (_, document) = json_of(desk.address, "/openapi.json").await;
+    assert_eq!(document["info"]["version"], "1.2.3");
+    let operations: usize = document["paths"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|path| path.as_object().unwrap().len())
+        .sum();
+    assert_eq!(operations, ROUTES.len() + 1);
+    for route in ROUTES.iter().chain([&WEATHER]) {
+        let method = route.method.as_str().to_lowercase();
+        let operation = &document["paths"][route.path][&method];
+        assert_eq!(operation["summary"], route.doc, "{}", route.path);
+        let changes = route.method == Method::POST;
+        assert_eq!(
+            operation["security"] != json!([]),
+            changes,
+            "{}",
+            route.path
+        );
+        let answer = match changes {
+            true => http::post(desk.address, route.path, &[], b"").await,
+            false => http::get(desk.address, route.path).await,
+        };
+        let answer = answer.unwrap();
+        let said = &operation["responses"];
+        let documented = match changes {
+            true => &said["default"],
+            false => &said[answer.status.to_string()],
+        };
+        let content = documented["content"].as_object().unwrap();
+        let sent = answer.header("content-type").unwrap();
+        assert!(content.contains_key(sent), "{}: {sent}", route.path);
+    }
+}
+
+// req: ND-09
+#[tokio::test]
+async fn the_openapi_document_of_a_guarded_server_asks_for_the_token_except_for_probes() {
+    let desk = desk_with(Some("s3cret"), true).await;
+    let right = [("authorization", "Bearer s3cret")];
+    let request = http::request_bytes("GET", desk.address, "/openapi.json", &right, b"");
+    let answer = http::exchange(desk.address, &request, Duration::from_secs(5));
+    let answer = answer.await.unwrap();
+    let document: Value = serde_json::from_slice(&answer.body).unwrap();
+    let security = |path: &str| document["paths"][path]["get"]["security"].clone();
+    assert_eq!(security("/status"), json!([{ "token": [] }]));
+    assert_eq!(security("/readyz"), json!([]));
 }
