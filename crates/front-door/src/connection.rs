@@ -15,7 +15,7 @@ use tokio_rustls::LazyConfigAcceptor;
 use crate::door::{Cut, House};
 use crate::frames::PREFACE;
 use crate::line::{Line, Patience};
-use crate::pulse::{Order, Pulse, Stance, ticks};
+use crate::pulse::{Order, Stance, Watched, ticks};
 use crate::service::{Protocol, Service, Visit};
 use crate::settings::DoorSettings;
 use crate::socket::{Early, Socket, poll_sip};
@@ -27,30 +27,75 @@ pub(crate) struct Arrival<S> {
     pub(crate) house: Arc<House<S>>,
     pub(crate) settings: Arc<DoorSettings>,
     pub(crate) hop: SocketAddr,
-    pub(crate) pulse: Arc<Pulse>,
+    pub(crate) pulse: Watched,
     pub(crate) stay: Stay,
 }
 
-/// What has been found out about it.
-struct Introduced {
-    socket: Socket,
-    /// Read, and not looked at yet.
-    early: Bytes,
-    visit: Visit,
+/// A connection that is ready for its first request.
+enum Ready<S> {
+    H1(Arc<House<S>>, h1::Wire),
+    H2(Arc<House<S>>, Arc<DoorSettings>, h2::Wire),
 }
 
 impl<S: Service> Arrival<S> {
-    /// From the first byte to the last.
+    /// From the first byte to the last. What is only needed for a while is boxed: a connection may rest for long.
     pub(crate) async fn live(self, stream: TcpStream) {
-        // Boxed: its room is only needed at the beginning, and a connection may last long.
-        let Some(introduced) = Box::pin(self.introduce(stream)).await else {
-            return self.pulse.stop();
+        match Box::pin(self.introduce(stream)).await {
+            None => {}
+            Some(Ready::H1(house, wire)) => h1::serve(house, wire).await,
+            Some(Ready::H2(house, settings, wire)) => {
+                Box::pin(h2::serve(house, &settings, wire)).await;
+            }
+        }
+    }
+
+    /// Everything before the first request; `None` if there will be none.
+    async fn introduce(self, mut stream: TcpStream) -> Option<Ready<S>> {
+        let (clock, times) = (&self.house.desk.clock, &self.settings.timeouts);
+        let mut visit = Visit {
+            peer: self.hop,
+            hop: self.hop,
+            local: stream.local_addr().ok()?,
+            tls: None,
+            protocol: Protocol::H1,
         };
-        let Introduced {
-            socket,
-            early,
-            visit,
-        } = introduced;
+        let mut early = Bytes::new();
+        let proxied = self.settings.proxy_protocol.trusts(self.hop.ip());
+        if proxied || self.settings.tls.is_some() {
+            // One time for both: however it is spread over them, it is over in the end.
+            self.pulse.take(Stance::Head, clock);
+            self.pulse.read.set(clock, ticks(times.handshake));
+        }
+        if proxied {
+            let header = self.read_proxy_header(&mut stream);
+            let (addresses, rest) = self.in_time(header).await??;
+            (visit.peer, visit.local) = addresses.unwrap_or((visit.peer, visit.local));
+            early = rest;
+            if !self
+                .house
+                .may_come(visit.peer.ip(), self.settings.accept_rate)
+            {
+                return None;
+            }
+        }
+        let mut socket = match &self.settings.tls {
+            None => Socket::Plain(stream),
+            Some(tls) => {
+                let stream = Early::new(stream, std::mem::take(&mut early));
+                let shaken = Box::pin(self.shake_hands(stream, tls, &mut visit));
+                Socket::Tls(self.in_time(shaken).await??)
+            }
+        };
+        self.pulse.take(Stance::Fresh, clock);
+        self.pulse.read.set(clock, ticks(times.head));
+        // Over TLS the handshake has said what is spoken.
+        if visit.tls.is_none() && self.prefers_h2(&mut socket, &mut early).await? {
+            visit.protocol = Protocol::H2;
+        }
+        Some(self.ready(socket, early, visit))
+    }
+
+    fn ready(self, socket: Socket, early: Bytes, visit: Visit) -> Ready<S> {
         let protocol = visit.protocol;
         let line = Arc::new(Line {
             desk: self.house.desk.clone(),
@@ -60,65 +105,15 @@ impl<S: Service> Arrival<S> {
         });
         match protocol {
             Protocol::H1 => {
-                let wire = h1::Wire::new(socket, early, line, self.settings.head_bytes, self.stay);
-                h1::serve(self.house, wire).await;
+                let head = self.settings.head_bytes;
+                let wire = h1::Wire::new(socket, early, line, head, self.stay);
+                Ready::H1(self.house, wire)
             }
             Protocol::H2 => {
                 let wire = h2::Wire::new(socket, early, line, self.stay);
-                h2::serve(self.house, &self.settings, wire).await;
+                Ready::H2(self.house, self.settings, wire)
             }
         }
-    }
-
-    /// Everything before the first request; `None` if there will be none.
-    async fn introduce(&self, mut stream: TcpStream) -> Option<Introduced> {
-        let local = stream.local_addr().ok()?;
-        let (mut peer, mut target, mut early) = (self.hop, local, Bytes::new());
-        let proxied = self.settings.proxy_protocol.trusts(self.hop.ip());
-        if proxied || self.settings.tls.is_some() {
-            // One time for both: however it is spread over them, it is over in the end.
-            let handshake = ticks(self.settings.timeouts.handshake);
-            self.pulse.take(Stance::Head, &self.house.desk.clock);
-            self.pulse.read.set(&self.house.desk.clock, handshake);
-        }
-        if proxied {
-            let (addresses, rest) = self.in_time(self.read_proxy_header(&mut stream)).await??;
-            (peer, target) = addresses.unwrap_or((peer, target));
-            early = rest;
-            if !self.house.may_come(peer.ip(), self.settings.accept_rate) {
-                return None;
-            }
-        }
-        let mut visit = Visit {
-            peer,
-            hop: self.hop,
-            local: target,
-            tls: None,
-            protocol: Protocol::H1,
-        };
-        let socket = match &self.settings.tls {
-            None => Socket::Plain(stream),
-            Some(tls) => {
-                let stream = Early::new(stream, std::mem::take(&mut early));
-                let socket = self
-                    .in_time(self.shake_hands(stream, tls, &mut visit))
-                    .await??;
-                Socket::Tls(socket)
-            }
-        };
-        self.pulse.take(Stance::Fresh, &self.house.desk.clock);
-        let head = ticks(self.settings.timeouts.head);
-        self.pulse.read.set(&self.house.desk.clock, head);
-        let mut introduced = Introduced {
-            socket,
-            early,
-            visit,
-        };
-        // Over TLS the handshake has said what is spoken.
-        if introduced.visit.tls.is_none() && self.prefers_h2(&mut introduced).await? {
-            introduced.visit.protocol = Protocol::H2;
-        }
-        Some(introduced)
     }
 
     /// The end of `work`, unless its time is over or it has been cut off.
@@ -196,9 +191,8 @@ impl<S: Service> Arrival<S> {
     }
 
     /// Whether the first bytes are those of HTTP/2; `None` if none come.
-    async fn prefers_h2(&self, introduced: &mut Introduced) -> Option<bool> {
+    async fn prefers_h2(&self, socket: &mut Socket, early: &mut Bytes) -> Option<bool> {
         loop {
-            let early = &introduced.early;
             if early.starts_with(PREFACE) {
                 return Some(true);
             }
@@ -207,7 +201,7 @@ impl<S: Service> Arrival<S> {
             }
             let sip = poll_fn(|cx| {
                 self.pulse.belongs_to(cx.waker());
-                match poll_sip(&mut introduced.socket, cx) {
+                match poll_sip(socket, cx) {
                     Poll::Ready(read) => Poll::Ready(read.ok()),
                     Poll::Pending if self.pulse.read.passed() => {
                         self.house.desk.timeouts.read.inc();
@@ -217,11 +211,9 @@ impl<S: Service> Arrival<S> {
                     Poll::Pending => Poll::Pending,
                 }
             })
-            .await?;
-            if sip.is_empty() {
-                return None;
-            }
-            introduced.early = match early.is_empty() {
+            .await
+            .filter(|sip| !sip.is_empty())?;
+            *early = match early.is_empty() {
                 true => sip,
                 false => [&early[..], &sip].concat().into(),
             };

@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 use crate::connection::Arrival;
 use crate::h2::STREAM_TASK;
 use crate::line::{Desk, Refuse, TimeoutCounters};
-use crate::pulse::{Clockwork, Pulse};
+use crate::pulse::{Clockwork, Stance};
 use crate::service::{Fault, Service, Visit};
 use crate::settings::DoorSettings;
 use crate::tls::{GROUPS, TlsFacts};
@@ -238,14 +238,12 @@ where
     }
 
     fn welcome(&self, stream: TcpStream, peer: SocketAddr, stay: Stay) {
-        // Seen by the clockwork before its task has run: nobody is overlooked by a drain.
-        let pulse = Pulse::new();
-        self.house.desk.clock.watch(pulse.clone());
         let arrival = Arrival {
             house: self.house.clone(),
             settings: (self.settings)(),
             hop: peer,
-            pulse,
+            // Seen by the clockwork before its task has run: nobody is overlooked by a drain.
+            pulse: self.house.desk.clock.watch(Stance::Fresh),
             stay,
         };
         self.connections.spawn(arrival.live(stream));

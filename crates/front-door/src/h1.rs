@@ -141,7 +141,8 @@ impl Talk {
 /// Serves a connection to its end.
 pub(crate) async fn serve<S: Service>(house: Arc<House<S>>, mut wire: Wire) {
     while wire.wakes().await {
-        match awake(&house, wire).await {
+        // Boxed: while asleep, the task should not have to keep room for it.
+        match Box::pin(awake(&house, wire)).await {
             Some(tired) => wire = tired,
             None => return,
         }
@@ -167,25 +168,23 @@ async fn awake<S: Service>(house: &Arc<House<S>>, wire: Wire) -> Option<Wire> {
         let guest = guest.clone();
         async move { Ok::<_, Infallible>(guest.answer(request, clean).await) }
     });
-    let connection = http1::Builder::new()
+    let mut connection = http1::Builder::new()
         .max_header_size(wire.head_bytes())
         .max_buf_size(wire.head_bytes().max(BODY_BYTES))
         .serve_connection(TokioIo::new(wire), service)
         .with_upgrades();
-    // Boxed: while asleep, the task should not have to keep room for it.
-    let mut connection = Box::new(connection);
     let mut leaving = false;
     let end = poll_fn(|cx| {
         loop {
             // First what has come in, then whether it is time to leave: on a busy node both are heard at once.
-            if let Poll::Ready(ended) = Pin::new(&mut *connection).poll(cx) {
+            if let Poll::Ready(ended) = Pin::new(&mut connection).poll(cx) {
                 return Poll::Ready(End::Over(ended));
             }
             match talk.line.pulse.ordered() {
                 Order::Cut => return Poll::Ready(End::Cut),
                 Order::Leave if !leaving => {
                     leaving = true;
-                    Pin::new(&mut *connection).graceful_shutdown();
+                    Pin::new(&mut connection).graceful_shutdown();
                     continue;
                 }
                 _ => {}

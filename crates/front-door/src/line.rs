@@ -9,7 +9,7 @@ use http::Response;
 use kernel::metrics::{Counter, Registry};
 use kernel::serve::IO_TIMEOUTS;
 
-use crate::pulse::{Clockwork, Pulse, TICK, ticks};
+use crate::pulse::{Clockwork, TICK, Watched, ticks};
 use crate::service::{Fault, Visit};
 use crate::settings::DoorSettings;
 
@@ -81,7 +81,7 @@ pub(crate) trait Refuse: Send + Sync {
 /// What the parts of a connection share.
 pub(crate) struct Line {
     pub(crate) desk: Arc<Desk>,
-    pub(crate) pulse: Arc<Pulse>,
+    pub(crate) pulse: Watched,
     pub(crate) patience: Patience,
     pub(crate) visit: Visit,
 }
@@ -96,11 +96,5 @@ impl Line {
         }
         self.desk.timeouts.write.inc();
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        self.pulse.stop();
     }
 }

@@ -4,6 +4,7 @@
 //! them. Here a connection writes the tick at which its patience ends; every [`TICK`] one task looks at all of them and
 //! wakes those that are late. A deadline is kept to within two ticks, never early.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::task::Waker;
@@ -52,10 +53,12 @@ impl Clockwork {
         self.now().saturating_add(ticks).saturating_add(1)
     }
 
-    /// Looks after `pulse` from now on, until it has stopped.
-    pub(crate) fn watch(&self, pulse: Arc<Pulse>) {
-        pulse.since.store(self.now(), Ordering::Relaxed);
-        self.pulses.lock().push(pulse);
+    /// Looks after a new pulse until it is dropped.
+    pub(crate) fn watch(&self, stance: Stance) -> Watched {
+        let pulse = Arc::new(Pulse::default());
+        pulse.take(stance, self);
+        self.pulses.lock().push(pulse.clone());
+        Watched(pulse)
     }
 
     /// Turns until dropped.
@@ -146,8 +149,29 @@ pub(crate) enum Order {
     Cut,
 }
 
-/// What the clockwork knows of one connection, or of one stream of it.
+/// A pulse that is looked after as long as this lives.
 #[derive(Debug)]
+pub(crate) struct Watched(Arc<Pulse>);
+
+impl Deref for Watched {
+    type Target = Pulse;
+
+    #[inline]
+    fn deref(&self) -> &Pulse {
+        &self.0
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.0.stopped.store(true, Ordering::Release);
+        // It would keep the memory of the ended task until the next sweep.
+        drop(self.0.waker.take());
+    }
+}
+
+/// What the clockwork knows of one connection, or of one stream of it.
+#[derive(Debug, Default)]
 pub(crate) struct Pulse {
     pub(crate) read: Deadline,
     pub(crate) write: Deadline,
@@ -162,36 +186,9 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self {
-            read: Deadline::default(),
-            write: Deadline::default(),
-            part: Deadline::default(),
-            stance: AtomicU8::new(Stance::Fresh as u8),
-            since: AtomicU32::new(0),
-            order: AtomicU8::new(Order::Stay as u8),
-            stopped: AtomicBool::new(false),
-            waker: AtomicWaker::new(),
-        })
-    }
-
-    /// Of something that is at work by its nature.
-    pub(crate) fn busy() -> Arc<Self> {
-        let pulse = Self::new();
-        pulse.stance.store(Stance::Busy as u8, Ordering::Relaxed);
-        pulse
-    }
-
     /// Who is woken when a deadline passes or an order comes.
     pub(crate) fn belongs_to(&self, waker: &Waker) {
         self.waker.register(waker);
-    }
-
-    /// Nobody has to look after it any more.
-    pub(crate) fn stop(&self) {
-        self.stopped.store(true, Ordering::Release);
-        // It would keep the memory of the ended task until the next sweep.
-        drop(self.waker.take());
     }
 
     #[inline]

@@ -10,7 +10,7 @@ use hyper::body::Incoming;
 use thiserror::Error;
 
 use crate::line::Line;
-use crate::pulse::Pulse;
+use crate::pulse::{Stance, Watched};
 
 /// The body of a request.
 ///
@@ -38,7 +38,7 @@ pub enum UploadError {
 struct Pace {
     line: Arc<Line>,
     /// Made when the first piece is waited for: most bodies come with their head.
-    pulse: Option<Arc<Pulse>>,
+    pulse: Option<Watched>,
     /// Since which tick somebody waits; 0 for nobody.
     since: u32,
     /// Ticks waited since the last time enough had come.
@@ -68,11 +68,7 @@ impl Upload {
 impl Pace {
     fn wait(&mut self, cx: &Context<'_>) -> Poll<()> {
         let clock = &self.line.desk.clock;
-        let pulse = self.pulse.get_or_insert_with(|| {
-            let pulse = Pulse::busy();
-            clock.watch(pulse.clone());
-            pulse
-        });
+        let pulse = self.pulse.get_or_insert_with(|| clock.watch(Stance::Busy));
         if pulse.read.passed() {
             return Poll::Ready(());
         }
@@ -96,14 +92,6 @@ impl Pace {
         }
         if self.bytes >= self.line.patience.body_bytes {
             (self.bytes, self.waited) = (0, 0);
-        }
-    }
-}
-
-impl Drop for Pace {
-    fn drop(&mut self) {
-        if let Some(pulse) = &self.pulse {
-            pulse.stop();
         }
     }
 }

@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 
 use super::Streams;
 use crate::line::Line;
-use crate::pulse::Pulse;
+use crate::pulse::{Stance, Watched};
 
 /// The task a request over HTTP/2 lives in.
 pub(crate) static STREAM_TASK: TaskKind = TaskKind {
@@ -26,7 +26,7 @@ pub(crate) struct Stream {
     /// A piece of the answer has been handed over, and no other was asked for since.
     waiting: AtomicBool,
     /// Made when the peer first lets an answer wait.
-    pulse: OnceLock<Arc<Pulse>>,
+    pulse: OnceLock<Watched>,
 }
 
 impl Stream {
@@ -68,28 +68,15 @@ impl Stream {
             return false;
         }
         let line = self.line();
-        let pulse = self.pulse.get_or_init(|| {
-            let pulse = Pulse::busy();
-            line.desk.clock.watch(pulse.clone());
-            pulse
-        });
+        let clock = &line.desk.clock;
+        let pulse = self.pulse.get_or_init(|| clock.watch(Stance::Busy));
         pulse.belongs_to(cx.waker());
         if pulse.write.passed() {
             line.desk.timeouts.write.inc();
             return true;
         }
-        pulse
-            .write
-            .set_if_none(&line.desk.clock, line.patience.write);
+        pulse.write.set_if_none(clock, line.patience.write);
         false
-    }
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        if let Some(pulse) = self.pulse.get() {
-            pulse.stop();
-        }
     }
 }
 

@@ -12,9 +12,8 @@ impl Wake for Calls {
     }
 }
 
-fn watched(clock: &Clockwork) -> (Arc<Pulse>, Arc<Calls>) {
-    let (pulse, calls) = (Pulse::new(), Arc::new(Calls::default()));
-    clock.watch(pulse.clone());
+fn watched(clock: &Clockwork) -> (Watched, Arc<Calls>) {
+    let (pulse, calls) = (clock.watch(Stance::Fresh), Arc::new(Calls::default()));
     pulse.belongs_to(&calls.clone().into());
     (pulse, calls)
 }
@@ -48,13 +47,13 @@ fn a_deadline_that_moves_ahead_of_the_sweep_never_passes() {
 }
 
 #[test]
-fn what_has_stopped_is_forgotten_and_holds_no_waker() {
+fn what_was_dropped_is_forgotten_and_holds_no_waker() {
     let clock = Clockwork::new();
     let (pulse, calls) = watched(&clock);
-    pulse.stop();
+    drop(pulse);
     assert_eq!(Arc::strong_count(&calls), 1);
     clock.turn_to(2);
-    assert_eq!(Arc::strong_count(&pulse), 1);
+    assert!(clock.pulses.lock().is_empty());
 }
 
 // req: GW-03
