@@ -15,6 +15,7 @@ pub mod origin;
 pub mod overload;
 pub mod overload_sim;
 pub mod page;
+pub mod passport;
 pub mod peers;
 pub mod proxy;
 pub mod queue;
@@ -36,4 +37,5 @@ pub const ALL: &[Benchmark] = &[
     node::BENCHMARK,
     fair_queue::BENCHMARK,
     quota::BENCHMARK,
+    passport::BENCHMARK,
 ];

@@ -5,6 +5,7 @@
 
 pub mod closed;
 mod connection;
+pub mod manual;
 pub mod open;
 pub mod tally;
 pub mod wire;

@@ -57,6 +57,10 @@ fn perform(request: Request) -> Result<(), String> {
             instructions,
         } => proxy::proxy(effort, json, &wanted, instructions),
         Request::Page => page::page(),
+        Request::Load(manual) => manual
+            .run()
+            .map(|said| print!("{said}"))
+            .map_err(|error| format!("the load could not be sent: {error}")),
         Request::Origin(settings) => {
             bench::origin::serve(settings).map_err(|error| format!("the origin ended: {error}"))
         }

@@ -13,6 +13,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use socket2::{Domain, Socket, Type};
 use testkit::process::{Port, Process, Program};
 
 use crate::cores;
@@ -25,6 +26,7 @@ use places::Places;
 
 const LISTENER: u64 = u64::MAX;
 const READ_AT_ONCE: usize = 64 * 1024;
+const BACKLOG: i32 = 4096;
 
 /// Requests worked on at once, unless told otherwise.
 pub const PLACES: usize = 32;
@@ -47,8 +49,7 @@ pub struct Settings {
 /// Serves until the process is killed.
 pub fn serve(settings: Settings) -> io::Result<()> {
     cores::pin(settings.core);
-    let listener = TcpListener::bind(settings.listen)?;
-    listener.set_nonblocking(true)?;
+    let listener = listen(settings.listen)?;
     let mut epoll = Epoll::new()?;
     epoll.add(&listener, LISTENER)?;
     let mut origin = Origin::new(settings);
@@ -65,6 +66,16 @@ pub fn serve(settings: Settings) -> io::Result<()> {
         }
         origin.finish_work();
     }
+}
+
+/// With room for everybody who comes at once: who finds none waits a second to knock again.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
 }
 
 /// Starts this very program as an origin, on a core of its own or shared with the load.

@@ -40,6 +40,7 @@ struct Length {
 
 /// Runs what is wanted, prints it, keeps it beside what was measured before, and draws.
 pub fn overload(effort: Effort, json: bool, wanted: &Wanted) -> Result<(), String> {
+    cores::go_first();
     cores::pin(OTHER_CORE);
     let length = match effort {
         Effort::Quick => Length {

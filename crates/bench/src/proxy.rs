@@ -56,6 +56,7 @@ pub fn proxy(
     wanted: &Wanted,
     count_instructions: bool,
 ) -> Result<(), String> {
+    cores::go_first();
     cores::pin(OTHER_CORE);
     let turns = match effort {
         Effort::Quick => Turns {

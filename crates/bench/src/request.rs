@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::frame::{Benchmark, Effort};
+use crate::load::manual::Manual;
 use crate::origin::{PLACES, SERVICE, Settings};
 use crate::results::Wanted;
 use crate::{ALL, overload, overload_sim, proxy};
@@ -15,6 +16,7 @@ pub const USAGE: &str = "usage: bench NAME [--quick] [--json] [--only WORD,...]
        bench page
        bench --list
        bench soak [--minutes N]
+       bench load --target ADDR [--path PATH] [--tenant NAME] [--rate N] [--seconds N]
        bench origin [--listen ADDR] [--places N] [--service-ms N] [--core N]";
 
 /// What is to be done.
@@ -26,6 +28,7 @@ pub enum Request {
         minutes: f64,
     },
     Origin(Settings),
+    Load(Manual),
     Overload {
         effort: Effort,
         json: bool,
@@ -99,6 +102,7 @@ impl Options {
         let request = match name {
             "soak" => self.soak()?,
             "origin" => Request::Origin(self.origin()?),
+            "load" => Request::Load(self.load()?),
             overload::NAME => Request::Overload {
                 effort: self.effort(),
                 json: self.flag("--json"),
@@ -146,6 +150,17 @@ impl Options {
             places: self.value("--places")?.unwrap_or(PLACES),
             service: service.unwrap_or(SERVICE),
             core: self.value("--core")?.unwrap_or(usize::MAX),
+        })
+    }
+
+    fn load(&mut self) -> Result<Manual, String> {
+        let target = self.value("--target")?;
+        Ok(Manual {
+            target: target.ok_or("load needs --target ADDR")?,
+            path: self.value("--path")?.unwrap_or_else(|| "/".to_owned()),
+            tenant: self.value("--tenant")?.unwrap_or_default(),
+            rate_per_s: self.value("--rate")?.unwrap_or(1_000.0),
+            seconds: self.value("--seconds")?.unwrap_or(5.0),
         })
     }
 

@@ -13,6 +13,9 @@ use crate::load::tally::{End, Tally, new_histogram, record};
 use crate::table::Table;
 
 const READ_AT_ONCE: usize = 64 * 1024;
+/// Then the answers are looked at: a generator that is late would else open a connection for each
+/// request it owes, which makes it later still.
+const LAUNCHES_AT_ONCE: usize = 64;
 /// A client's connections come from so many addresses: one alone has too few ports for those who
 /// leave and come anew.
 const ADDRESSES: u64 = 32;
@@ -52,7 +55,10 @@ pub(super) fn run(plan: &Plan) -> io::Result<Outcome> {
     let mut ready = Vec::new();
     loop {
         let now = crowd.now();
-        while let Some(shot) = crowd.due.pop(now) {
+        for _ in 0..LAUNCHES_AT_ONCE {
+            let Some(shot) = crowd.due.pop(now) else {
+                break;
+            };
             crowd.launch(shot)?;
         }
         crowd.dismiss(now);
@@ -103,10 +109,14 @@ impl<'a> Crowd<'a> {
 
     fn launch(&mut self, shot: Shot) -> io::Result<()> {
         let now = self.now();
-        record(
-            &mut self.outcome.lateness,
-            now.saturating_sub(shot.intended),
-        );
+        let late = now.saturating_sub(shot.intended);
+        record(&mut self.outcome.lateness, late);
+        if late >= self.plan.patience {
+            // It would be given up before it is sent; that only the generator is to blame is what
+            // the lateness says.
+            self.note(shot, End::TimedOut, now, now);
+            return Ok(());
+        }
         let request = &self.plan.streams[shot.stream].request;
         while let Some(token) = self.idle[shot.stream].pop() {
             let Some(client) = self.clients.get_mut(token) else {
