@@ -122,7 +122,7 @@ fn doors(text: &GatewayText) -> Result<(DoorSettings, DoorSettings), String> {
     let mut secure = plain.clone();
     if let Some(text) = &text.tls {
         let loaded = tls::load(text).map_err(|error| error.to_string())?;
-        let () = loaded;
+        secure.tls = Some(Arc::new(loaded));
     }
     Ok((plain, secure))
 }
