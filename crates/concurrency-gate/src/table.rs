@@ -9,8 +9,6 @@ use std::sync::Arc as StdArc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use hashbrown::HashTable;
-
 use crate::bug::{Bug, seeded};
 use crate::entry::{Counts, Entry, Setup};
 use crate::gate::{GateConfig, GateError};
@@ -19,8 +17,10 @@ use crate::sync::counter::{AtomicU64, AtomicUsize, Relaxed};
 use crate::sync::{Arc, Mutex, MutexGuard, lock};
 
 use overflow::Overflow;
+use rack::Rack;
 
 mod overflow;
+mod rack;
 
 /// A checker sees one lock rather than many that never meet.
 const SHARDS: usize = if cfg!(any(loom, shuttle)) { 1 } else { 64 };
@@ -40,7 +40,7 @@ pub(crate) struct Table<K> {
 }
 
 struct Shard<K> {
-    nodes: HashTable<Arc<Node<K>>>,
+    nodes: Rack<Arc<Node<K>>>,
     /// What entries that are gone have counted.
     retired: Counts,
 }
@@ -59,7 +59,7 @@ pub struct Swept {
 impl<K: Hash + Eq + Clone> Table<K> {
     pub(crate) fn new(config: &GateConfig, default: StdArc<Setup>) -> Self {
         let shard = || Shard {
-            nodes: HashTable::new(),
+            nodes: Rack::new(),
             retired: Counts::default(),
         };
         Self {
@@ -98,14 +98,15 @@ impl<K: Hash + Eq + Clone> Table<K> {
         if self.overflow.is_in_use(hash) {
             return Err(GateError::InUse);
         }
-        if let Ok(mut slot) = shard.nodes.find_entry(hash, |node| node.key == key) {
-            if slot.get().entry.setup().registered {
+        if let Some(node) = shard.nodes.find_mut(hash, |node| node.key == key) {
+            if node.entry.setup().registered {
                 return Err(GateError::Registered);
             }
-            if Arc::get_mut(slot.get_mut()).is_none() {
+            if Arc::get_mut(node).is_none() {
                 return Err(GateError::InUse);
             }
-            let (old, _) = slot.remove();
+        }
+        if let Some(old) = shard.nodes.remove(hash, |node| node.key == key) {
             self.retire(&mut shard, &old);
         }
         let node = Node {
@@ -119,9 +120,8 @@ impl<K: Hash + Eq + Clone> Table<K> {
 
     fn insert(&self, shard: &mut Shard<K>, hash: u64, node: Arc<Node<K>>) {
         let hasher = &self.hasher;
-        shard
-            .nodes
-            .insert_unique(hash, node, |node| hasher.hash_one(&node.key));
+        let hash_of = |node: &Arc<Node<K>>| hasher.hash_one(&node.key);
+        shard.nodes.insert(hash, node, hash_of);
         self.keys.fetch_add(1, Relaxed);
     }
 
@@ -158,7 +158,8 @@ impl<K: Hash + Eq + Clone> Table<K> {
             let mut shard = lock(shard);
             let shard = &mut *shard;
             let retired = &mut shard.retired;
-            shard.nodes.retain(|node| {
+            let hash_of = |node: &Arc<Node<K>>| self.hasher.hash_one(&node.key);
+            shard.nodes.retain(hash_of, |node| {
                 let stays = !self.is_evictable(node, now);
                 if !stays {
                     *retired += node.entry.counts();
@@ -166,10 +167,6 @@ impl<K: Hash + Eq + Clone> Table<K> {
                 }
                 stays
             });
-            if shard.nodes.capacity() > 4 * shard.nodes.len() {
-                let hasher = &self.hasher;
-                shard.nodes.shrink_to(0, |node| hasher.hash_one(&node.key));
-            }
         }
         self.keys.fetch_sub(evicted, Relaxed);
         self.evicted.fetch_add(evicted as u64, Relaxed);
@@ -228,7 +225,7 @@ impl<K: Hash + Eq + Clone> Table<K> {
         self.keys.fetch_sub(1, Relaxed);
     }
 
-    /// The table inside takes its place from the lowest bits and its tag from the highest.
+    /// The rack inside takes the place from the lowest bits and the tag from the highest.
     fn shard(&self, hash: u64) -> MutexGuard<'_, Shard<K>> {
         lock(&self.shards[(hash >> 40) as usize % SHARDS])
     }
