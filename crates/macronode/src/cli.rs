@@ -6,6 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub(crate) use credentials::{AttenuateArgs, InspectArgs, KeyCommand, MintArgs, PassportCommand};
+
+mod credentials;
+
 /// A gateway and edge node that stays up, stays fair and stays fast when everything around it does not.
 #[derive(Debug, Parser)]
 #[command(name = "macronode", version, max_term_width = 110)]
@@ -31,10 +35,18 @@ pub(crate) enum Command {
     Doctor(ConfigArgs),
     /// Show the services, queues and readiness of a running node.
     Status(StatusArgs),
+    /// Watch the gateway of a running node: tenants, routes, upstreams, endpoints, each second anew.
+    Top(TopArgs),
     /// Drain a running node and wait until it has gone.
     Drain(NodeArgs),
     /// Make a running node reload its config, and say what came of it.
     Reload(NodeArgs),
+    /// Make API keys.
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Make, narrow and read passports: tokens that say what their holder may do.
+    #[command(subcommand)]
+    Passport(PassportCommand),
     /// Print the version.
     Version {
         /// As JSON.
@@ -190,4 +202,21 @@ pub(crate) struct StatusArgs {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// How to watch the gateway.
+#[derive(Args, Debug)]
+pub(crate) struct TopArgs {
+    /// Which node.
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    /// Look once: totals instead of what happened each second.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// As JSON, one document a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// How many tenants are shown, the busiest first.
+    #[arg(long, default_value_t = 20, value_name = "COUNT")]
+    pub(crate) tenants: usize,
 }

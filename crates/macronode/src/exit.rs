@@ -21,7 +21,7 @@ pub(crate) enum Exit {
     Unreachable,
     /// The doctor found something that must be mended.
     Unhealthy,
-    /// The running node refused what was asked of it.
+    /// The running node refused what was asked of it, or a passport is not good.
     Refused,
 }
 
@@ -67,7 +67,9 @@ impl Exit {
             Exit::CutShort => "a second signal cut the drain short",
             Exit::Unreachable => "no running node was found, or it did not answer",
             Exit::Unhealthy => "the doctor found something that must be mended",
-            Exit::Refused => "the running node refused what was asked of it",
+            Exit::Refused => {
+                "the running node refused what was asked of it, or a passport is not good"
+            }
         }
     }
 }

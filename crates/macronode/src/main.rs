@@ -10,6 +10,7 @@ use exit::Exit;
 mod cli;
 mod client;
 mod config;
+mod credentials;
 mod demo;
 mod doctor;
 mod doors;
@@ -22,6 +23,7 @@ mod reporter;
 mod run;
 mod systemd;
 mod table;
+mod top;
 mod tree;
 
 /// The version of this build.
@@ -50,8 +52,11 @@ fn main() -> ExitCode {
         Command::Config(command) => inspect::config(command),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Status(args) => operate::status(args),
+        Command::Top(args) => top::top(args),
         Command::Drain(args) => operate::drain(args),
         Command::Reload(args) => operate::reload(args),
+        Command::Key(command) => credentials::key(command),
+        Command::Passport(command) => credentials::passport(command),
         Command::Version { json } => version(*json),
         Command::Completions { shell } => {
             clap_complete::generate(

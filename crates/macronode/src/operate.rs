@@ -101,21 +101,25 @@ fn say(what: std::fmt::Arguments<'_>) {
 }
 
 /// A running node, as an operator reaches it.
-struct Node {
+pub(crate) struct Node {
     args: NodeArgs,
 }
 
 impl Node {
     async fn status(&self) -> Result<Value, Trouble> {
-        let said = ask(
-            self.args.admin,
-            self.args.token.as_deref(),
-            Method::GET,
-            "/status",
-        )
-        .await?;
+        self.read("/status", is_status).await
+    }
+
+    /// One of its pages, if it has the shape of what a node says there.
+    pub(crate) async fn read(
+        &self,
+        path: &str,
+        expected: impl FnOnce(&Value) -> bool,
+    ) -> Result<Value, Trouble> {
+        let token = self.args.token.as_deref();
+        let said = ask(self.args.admin, token, Method::GET, path).await?;
         match said.status {
-            200 if is_status(&said.body) => Ok(said.body),
+            200 if expected(&said.body) => Ok(said.body),
             200 => Err(Trouble::Unreachable(format!(
                 "what answers at {} is no macronode",
                 self.args.admin
@@ -181,7 +185,10 @@ fn refusal(said: &Said) -> Trouble {
     ))
 }
 
-fn with_node(args: &NodeArgs, act: impl AsyncFnOnce(&Node) -> Result<Exit, Trouble>) -> Exit {
+pub(crate) fn with_node(
+    args: &NodeArgs,
+    act: impl AsyncFnOnce(&Node) -> Result<Exit, Trouble>,
+) -> Exit {
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -125,7 +125,7 @@ pub(crate) static NAMES: LockSpec = LockSpec {
 const MOST_NAMES: usize = 64;
 
 /// The classes, in the order of the fair queue.
-pub(crate) const CLASSES: [&str; 3] = ["anon", "authed", "internal"];
+pub const CLASSES: [&str; 3] = ["anon", "authed", "internal"];
 
 /// The classes of status.
 const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];

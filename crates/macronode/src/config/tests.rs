@@ -13,11 +13,11 @@ fn from(text: &str) -> Result<Loaded<NodeText>, Mistakes> {
 #[test]
 fn the_types_keep_their_own_rules_and_document_every_key() {
     assert_eq!(audit::<NodeText>(), Vec::<String>::new());
-    assert!(
-        reference::<NodeText>()
-            .iter()
-            .all(|key| !key.doc.is_empty())
-    );
+    // Items and entries without keys of their own are what their list or section says.
+    let item = |path: &str| path.ends_with("[]") || path.ends_with("<name>");
+    for key in reference::<NodeText>() {
+        assert!(item(&key.path) || !key.doc.is_empty(), "{}", key.path);
+    }
 }
 
 // req: KN-13

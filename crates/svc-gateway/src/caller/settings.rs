@@ -7,7 +7,7 @@ use passport::{
     Verifier,
 };
 
-use crate::config::{ClassName, GatewayText, JwtText};
+use crate::config::{ClassName, GatewayText, JwtText, PassportText};
 use crate::metrics::CLASSES;
 
 pub(super) fn verifier(text: &GatewayText, seed: &Seed) -> Result<Option<Arc<Verifier>>, String> {
@@ -48,13 +48,7 @@ pub(super) fn verifier(text: &GatewayText, seed: &Seed) -> Result<Option<Arc<Ver
     }
     settings.issuers.extend(identity.jwt.as_ref().map(issuer));
     if let Some(passport) = &identity.passport {
-        let secret = root_secret(passport.root_key.expose());
-        let secret = secret.ok_or("identity.passport.root_key: not 64 hexadecimal digits")?;
-        let key = RootKey::new(&passport.key_id, &secret);
-        settings.roots.push(Root {
-            key: key.map_err(|error| error.to_string())?,
-            class: word(passport.class).to_owned(),
-        });
+        settings.roots.push(passport.root()?);
     }
     settings.trusted_header = identity.tenant_header.as_ref().map(|_| standing("", &[]));
     match Verifier::new(settings, seed) {
@@ -64,6 +58,17 @@ pub(super) fn verifier(text: &GatewayText, seed: &Seed) -> Result<Option<Arc<Ver
             .map(ToString::to_string)
             .collect::<Vec<_>>()
             .join("; ")),
+    }
+}
+
+impl PassportText {
+    /// The root key with the class of passports that name none, or what is wrong with it.
+    pub fn root(&self) -> Result<Root, String> {
+        let secret = root_secret(self.root_key.expose());
+        let secret = secret.ok_or("identity.passport.root_key: not 64 hexadecimal digits")?;
+        let key = RootKey::new(&self.key_id, &secret).map_err(|error| error.to_string())?;
+        let class = word(self.class).to_owned();
+        Ok(Root { key, class })
     }
 }
 

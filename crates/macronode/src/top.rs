@@ -1,0 +1,297 @@
+//! `top`: the gateway of a running node as tables, each second anew.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use kernel::clock;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::cli::TopArgs;
+use crate::client::Trouble;
+use crate::exit::Exit;
+use crate::operate::{Node, with_node};
+use crate::table::{plain, table};
+
+/// How often the node is looked at.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Shows the gateway until stopped, or once.
+pub(crate) fn top(args: &TopArgs) -> Exit {
+    let refresh = std::io::stdout().is_terminal() && !args.once && !args.json;
+    with_node(&args.node, async |node: &Node| {
+        let mut due = tokio::time::interval(EVERY);
+        let mut before: Option<(Instant, Value)> = None;
+        loop {
+            due.tick().await;
+            let (view, at) = (gateway(node).await?, clock::now());
+            let since = before.as_ref();
+            let since = since.map(|(then, view)| (view, (at - *then).as_secs_f64()));
+            let text = match args.json {
+                true => format!("{view}\n"),
+                false => page(&view, since, args.tenants),
+            };
+            show(&text, refresh);
+            if args.once {
+                return Ok(Exit::Ok);
+            }
+            before = Some((at, view));
+        }
+    })
+}
+
+async fn gateway(node: &Node) -> Result<Value, Trouble> {
+    let expected = |view: &Value| view.is_null() || view["upstreams"].is_array();
+    let view = node.read("/gateway", expected).await?;
+    match view.is_null() {
+        true => Err(Trouble::Refused(
+            "the gateway of this node is off: its config has no [gateway]".to_owned(),
+        )),
+        false => Ok(view),
+    }
+}
+
+/// On a terminal each page takes the place of the one before; elsewhere they follow one another.
+fn show(text: &str, refresh: bool) {
+    let mut out = std::io::stdout().lock();
+    let written = match refresh {
+        true => {
+            let text = text.replace('\n', "\x1b[K\n");
+            write!(out, "\x1b[H{text}\x1b[J")
+        }
+        false => writeln!(out, "{text}"),
+    };
+    let _nobody_reads = written.and_then(|()| out.flush()).is_err();
+}
+
+/// One look; with an earlier one counts are per second, without they are totals.
+fn page(view: &Value, since: Option<(&Value, f64)>, most: usize) -> String {
+    let look = Look { view, since };
+    format!(
+        "{} of {} requests at once, {} streams{}\n\n{}\n{}\n{}\n{}",
+        view["inflight"],
+        view["inflight_limit"],
+        view["streams"],
+        if since.is_some() {
+            "; per second"
+        } else {
+            "; in all"
+        },
+        look.tenants(most),
+        look.routes(),
+        look.upstreams(),
+        look.endpoints(),
+    )
+}
+
+struct Look<'a> {
+    view: &'a Value,
+    since: Option<(&'a Value, f64)>,
+}
+
+impl Look<'_> {
+    fn tenants(&self, most: usize) -> String {
+        let head = [
+            "tenant",
+            "class",
+            "weight",
+            "waiting",
+            "oldest ms",
+            "share",
+            "due",
+            "let in",
+            "refused",
+            "why",
+        ];
+        let rows = list(&self.view["tenants"]).iter().take(most).map(|tenant| {
+            let before = self.earlier("tenants", "tenant", &tenant["tenant"]);
+            let refused = self.reasons(&tenant["refused"], before.map(|one| &one["refused"]));
+            let total: f64 = refused.iter().map(|(_, count)| count).sum();
+            let why = refused
+                .iter()
+                .take(3)
+                .map(|(reason, count)| format!("{reason} {}", short(*count)));
+            let busiest = list(&tenant["queues"])
+                .iter()
+                .max_by_key(|queue| queue["waiting"].as_u64());
+            let part = |key: &str| busiest.map_or(String::new(), |queue| percent(&queue[key]));
+            vec![
+                text(&tenant["tenant"]),
+                text(&tenant["class"]),
+                text(&tenant["weight"]),
+                text(&tenant["waiting"]),
+                whole(&tenant["oldest_ms"]),
+                part("share"),
+                part("due"),
+                short(self.count(
+                    &tenant["served_after_wait"],
+                    before.map(|one| &one["served_after_wait"]),
+                )),
+                short(total),
+                why.collect::<Vec<_>>().join(", "),
+            ]
+        });
+        let rows: Vec<_> = rows.collect();
+        match rows.is_empty() {
+            true => "nobody had to wait or was refused\n".to_owned(),
+            false => table(&head, &rows),
+        }
+    }
+
+    fn routes(&self) -> String {
+        let head = [
+            "route",
+            "requests",
+            "2xx",
+            "3xx",
+            "4xx",
+            "5xx",
+            "in flight",
+            "limit",
+            "waiting",
+        ];
+        let rows = list(&self.view["routes"]).iter().map(|route| {
+            let before = self.earlier("routes", "route", &route["route"]);
+            let status = |class: &str| {
+                let earlier = before.map(|one| &one["statuses"][class]);
+                short(self.count(&route["statuses"][class], earlier))
+            };
+            vec![
+                text(&route["route"]),
+                short(self.count(&route["requests"], before.map(|one| &one["requests"]))),
+                status("2xx"),
+                status("3xx"),
+                status("4xx"),
+                status("5xx"),
+                text(&route["inflight"]),
+                text(&route["limit"]),
+                text(&route["waiting"]),
+            ]
+        });
+        table(&head, &rows.collect::<Vec<_>>())
+    }
+
+    fn upstreams(&self) -> String {
+        let head = [
+            "upstream",
+            "in flight",
+            "limit",
+            "waiting",
+            "places/s",
+            "usual ms",
+        ];
+        let rows = list(&self.view["upstreams"]).iter().map(|upstream| {
+            let found = upstream["limit_found"] == true;
+            vec![
+                text(&upstream["upstream"]),
+                text(&upstream["inflight"]),
+                format!(
+                    "{}{}",
+                    text(&upstream["limit"]),
+                    if found { " found" } else { "" }
+                ),
+                text(&upstream["waiting"]),
+                whole(&upstream["drain_per_second"]),
+                one_digit(&upstream["usual_ms"]),
+            ]
+        });
+        table(&head, &rows.collect::<Vec<_>>())
+    }
+
+    fn endpoints(&self) -> String {
+        let head = [
+            "endpoint",
+            "of",
+            "state",
+            "breaker",
+            "ewma ms",
+            "in flight",
+            "idle",
+            "failures",
+        ];
+        let rows = list(&self.view["upstreams"]).iter().flat_map(|upstream| {
+            list(&upstream["endpoints"]).iter().map(|endpoint| {
+                vec![
+                    text(&endpoint["endpoint"]),
+                    text(&upstream["upstream"]),
+                    text(&endpoint["state"]),
+                    text(&endpoint["breaker"]),
+                    one_digit(&endpoint["ewma_ms"]),
+                    text(&endpoint["inflight"]),
+                    text(&endpoint["idle"]),
+                    text(&endpoint["failures"]),
+                ]
+            })
+        });
+        table(&head, &rows.collect::<Vec<_>>())
+    }
+
+    /// The same row of the earlier look.
+    fn earlier(&self, rows: &str, key: &str, name: &Value) -> Option<&Value> {
+        let (view, _) = self.since?;
+        list(&view[rows]).iter().find(|row| row[key] == *name)
+    }
+
+    /// A count as it stands, or what it grew by each second. One that began anew grew by all it has.
+    fn count(&self, now: &Value, before: Option<&Value>) -> f64 {
+        let now = now.as_f64().unwrap_or_default();
+        let Some((_, seconds)) = self.since else {
+            return now;
+        };
+        let before = before
+            .and_then(Value::as_f64)
+            .filter(|before| *before <= now);
+        (now - before.unwrap_or_default()) / seconds.max(0.001)
+    }
+
+    /// Refusals by reason, most first.
+    fn reasons<'v>(&self, now: &'v Value, before: Option<&Value>) -> Vec<(&'v str, f64)> {
+        let counts = now.as_object().into_iter().flatten();
+        let counts = counts.map(|(reason, count)| {
+            let before = before.map(|before| &before[reason]);
+            (reason.as_str(), self.count(count, before))
+        });
+        let mut counts: Vec<_> = counts.filter(|(_, count)| *count > 0.0).collect();
+        counts.sort_by(|a, b| b.1.total_cmp(&a.1));
+        counts
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => plain(text),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+fn whole(value: &Value) -> String {
+    value
+        .as_f64()
+        .map_or(String::new(), |number| format!("{number:.0}"))
+}
+
+fn one_digit(value: &Value) -> String {
+    value
+        .as_f64()
+        .map_or(String::new(), |number| format!("{number:.1}"))
+}
+
+fn percent(value: &Value) -> String {
+    let part = value.as_f64().unwrap_or_default();
+    format!("{:.0} %", part * 100.0)
+}
+
+fn short(number: f64) -> String {
+    match number {
+        number if number > 0.0 && number < 10.0 && number.fract() != 0.0 => format!("{number:.1}"),
+        number => format!("{number:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;
