@@ -1,6 +1,6 @@
 //! The way from a key to its flow: open addressing over the flows' places, without gaps.
 //!
-//! At most half full, so a search is a step or two. A removal moves later entries up instead of
+//! At most a quarter full, so a search is a step or two. A removal moves later entries up instead of
 //! leaving a mark, so nothing has to be swept and nothing is ever allocated again.
 
 use std::hash::{BuildHasher, RandomState};
@@ -24,7 +24,7 @@ struct Cell {
 
 impl Index {
     pub(crate) fn with_room(entries: usize) -> Self {
-        let cells = (2 * entries).next_power_of_two();
+        let cells = (4 * entries).next_power_of_two();
         let free = Cell { hash: 0, id: FREE };
         Self {
             cells: vec![free; cells].into_boxed_slice(),

@@ -10,8 +10,9 @@ pub struct Handle {
     generation: u32,
 }
 
-/// An item's place.
+/// An item's place, in cache lines of its own.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Place<T> {
     generation: u32,
     prev: u32,
@@ -35,7 +36,7 @@ pub(crate) struct Waiting<T> {
 pub(crate) struct Row {
     head: u32,
     tail: u32,
-    pub(crate) len: usize,
+    pub(crate) len: u32,
 }
 
 impl Row {

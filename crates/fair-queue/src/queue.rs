@@ -178,8 +178,8 @@ impl<T> Queue<T> {
         flow.member.deficit -= cost;
         flow.served = flow.served.saturating_add(cost);
         let account = Account {
-            class: Class(flow.key.class),
-            tenant: flow.key.tenant,
+            class: Class(flow.class),
+            tenant: flow.tenant,
             weight: flow.member.weight,
             cost: waiting.cost,
         };
@@ -339,7 +339,7 @@ impl<T> Queue<T> {
         let held = self
             .flows
             .find(key(work))
-            .map(|id| self.flows.get(id).row.len);
+            .map(|id| self.flows.get(id).row.len as usize);
         (held.unwrap_or(0) >= self.settings.max_items_per_tenant).then_some(Refused::TenantFull)
     }
 

@@ -98,7 +98,7 @@ impl<T> Queue<T> {
             class: class.0,
         };
         let flow = self.flows.find(key).map(|id| self.flows.get(id));
-        let (weight, ahead) = flow.map_or((1, 0), |flow| (flow.member.weight, flow.row.len));
+        let (weight, ahead) = flow.map_or((1, 0), |flow| (flow.member.weight, flow.row.len as usize));
         let newcomer = if ahead == 0 { u64::from(weight) } else { 0 };
         let in_class = f64::from(weight) / (state.busy_weight + newcomer) as f64;
         let busy = self.classes.iter().filter(|other| other.waiting > 0);
@@ -116,14 +116,14 @@ impl<T> Queue<T> {
 
     fn tenants(&self, now: Duration) -> Vec<TenantView> {
         let view = |flow: &crate::flows::Flow| {
-            let class = &self.classes[usize::from(flow.key.class)];
+            let class = &self.classes[usize::from(flow.class)];
             let first = self.items.first(&flow.row);
             let of_class = (class.served - flow.class_served_before).max(1);
             TenantView {
-                class: Class(flow.key.class),
-                tenant: flow.key.tenant,
+                class: Class(flow.class),
+                tenant: flow.tenant,
                 weight: flow.member.weight,
-                waiting: flow.row.len,
+                waiting: flow.row.len as usize,
                 oldest: first.map_or(Duration::ZERO, |first| first.since.until(Moment::of(now))),
                 deficit: flow.member.deficit,
                 share: flow.served as f64 / of_class as f64,

@@ -164,7 +164,7 @@ impl<T> Queue<T> {
     pub(super) fn settle_flow(&mut self, id: u32, difference: i64) {
         let flow = self.flows.get_mut(id);
         flow.served = flow.served.saturating_add(difference);
-        let (index, has_work) = (usize::from(flow.key.class), flow.row.len > 0);
+        let (index, has_work) = (usize::from(flow.class), flow.row.len > 0);
         self.with_flows(index, |rounds, field| {
             rounds.settle(field, id, difference, has_work);
         });
@@ -185,7 +185,7 @@ impl<T> Queue<T> {
     #[inline(always)]
     fn forget_one(&mut self, id: u32) -> (usize, bool) {
         let flow = self.flows.get(id);
-        let (index, emptied) = (usize::from(flow.key.class), flow.row.len == 0);
+        let (index, emptied) = (usize::from(flow.class), flow.row.len == 0);
         let class = &mut self.classes[index];
         class.waiting -= 1;
         self.waiting -= 1;
