@@ -148,7 +148,7 @@ impl Spec {
         let (first, last) = match self {
             Spec::From(first) => (first, end),
             Spec::FromTo(first, last) => (first, last.min(end)),
-            Spec::Suffix(0) => return None,
+            // The last zero bytes begin past the end.
             Spec::Suffix(count) => (length.saturating_sub(count), end),
         };
         (first <= end).then_some(Span { first, last })

@@ -84,32 +84,34 @@ impl Forwarding {
     }
 }
 
-/// Headers by which others are told who asks, for which host or for which path.
+/// Headers beside `X-Forwarded-*` by which others are told who asks, for which host or for which path; in order.
+const CLAIMS: &[&str] = &[
+    "cf-connecting-ip",
+    "client-ip",
+    "fastly-client-ip",
+    "forwarded",
+    "front-end-https",
+    "true-client-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-envoy-external-address",
+    "x-host",
+    "x-original-host",
+    "x-original-url",
+    "x-originating-ip",
+    "x-real-ip",
+    "x-remote-addr",
+    "x-remote-ip",
+    "x-rewrite-url",
+    "x-url-scheme",
+];
+
 fn is_claim(name: &HeaderName) -> bool {
-    const NAMES: &[&str] = &[
-        "cf-connecting-ip",
-        "client-ip",
-        "fastly-client-ip",
-        "forwarded",
-        "front-end-https",
-        "true-client-ip",
-        "x-client-ip",
-        "x-cluster-client-ip",
-        "x-envoy-external-address",
-        "x-host",
-        "x-original-host",
-        "x-original-url",
-        "x-originating-ip",
-        "x-real-ip",
-        "x-remote-addr",
-        "x-remote-ip",
-        "x-rewrite-url",
-        "x-url-scheme",
-    ];
     let name = name.as_str();
+    // Most names are out by their first letter.
     match name.as_bytes()[0] {
         b'x' | b'f' | b'c' | b't' => {
-            name.starts_with("x-forwarded") || NAMES.binary_search(&name).is_ok()
+            name.starts_with("x-forwarded") || CLAIMS.binary_search(&name).is_ok()
         }
         _ => false,
     }

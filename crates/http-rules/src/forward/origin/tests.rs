@@ -139,3 +139,28 @@ fn a_trail_with_an_open_quote_is_not_continued() {
     );
     assert!(one(&headers, "forwarded").starts_with("for=10.0.0.1;"));
 }
+
+// attack: H-09
+#[test]
+fn no_claim_of_an_untrusted_hop_is_left() {
+    for name in CLAIMS {
+        assert!(is_claim(&HeaderName::from_static(name)), "{name}");
+    }
+    for name in [
+        "x-forwarded-port",
+        "x-forwarded-server",
+        "x-forwarded",
+        "forwarded",
+    ] {
+        assert!(is_claim(&HeaderName::from_static(name)), "{name}");
+    }
+    for name in [
+        "cookie",
+        "content-type",
+        "x-request-id",
+        "traceparent",
+        "from",
+    ] {
+        assert!(!is_claim(&HeaderName::from_static(name)), "{name}");
+    }
+}
