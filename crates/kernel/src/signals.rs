@@ -1,4 +1,5 @@
-//! Turns process signals into requests: TERM and INT drain (twice: abort), HUP reloads the config.
+//! Turns process signals into requests: TERM and INT drain (twice: abort), HUP reloads the config,
+//! USR2 hands over to a successor.
 
 use std::io;
 
@@ -11,6 +12,8 @@ pub enum Asked {
     Shutdown,
     /// SIGHUP.
     Reload,
+    /// SIGUSR2.
+    HandOver,
 }
 
 /// The signals the node listens to.
@@ -18,6 +21,7 @@ pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
+    hand_over: Signal,
 }
 
 impl Signals {
@@ -27,6 +31,7 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
+            hand_over: signal(SignalKind::user_defined2())?,
         })
     }
 
@@ -36,6 +41,7 @@ impl Signals {
             _ = self.terminate.recv() => Asked::Shutdown,
             _ = self.interrupt.recv() => Asked::Shutdown,
             _ = self.hangup.recv() => Asked::Reload,
+            _ = self.hand_over.recv() => Asked::HandOver,
         }
     }
 }

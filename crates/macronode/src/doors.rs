@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use kernel::serve::Door;
@@ -107,12 +108,24 @@ impl Doors {
         })
     }
 
-    /// Where each door listens.
-    pub(crate) fn addresses(&self) -> BTreeMap<&'static str, SocketAddr> {
+    /// A copy of each open socket, by the name of its door.
+    pub(crate) fn sockets(&self) -> io::Result<Vec<(&'static str, OwnedFd)>> {
+        let open = self
+            .all()
+            .filter_map(|door| Some((door.name(), door.socket()?)));
+        open.map(|(name, socket)| Ok((name, socket?.into())))
+            .collect()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Arc<Door>> {
         let gateway = self.gateway.iter().chain(&self.gateway_tls);
         let others = [Some(&self.admin), self.demo.as_ref()];
-        gateway
-            .chain(others.into_iter().flatten())
+        gateway.chain(others.into_iter().flatten())
+    }
+
+    /// Where each door listens.
+    pub(crate) fn addresses(&self) -> BTreeMap<&'static str, SocketAddr> {
+        self.all()
             .map(|door| (door.name(), door.address()))
             .collect()
     }

@@ -16,6 +16,7 @@ mod doctor;
 mod doors;
 mod exit;
 mod files;
+mod handover;
 mod inspect;
 mod operate;
 mod reference;

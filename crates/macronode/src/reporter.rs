@@ -14,6 +14,7 @@ use sd_notify::NotifyState;
 use tokio::time::Interval;
 
 use crate::doors::Doors;
+use crate::handover::Handover;
 use crate::systemd;
 
 /// The reporter.
@@ -27,7 +28,7 @@ pub(crate) static REPORTER: ChildSpec = ChildSpec {
 };
 
 /// The reporter of a node with these doors.
-pub(crate) fn child(doors: &Doors) -> Child {
+pub(crate) fn child(doors: &Doors, handover: &Handover) -> Child {
     let mut lines = String::from("ready");
     for (name, address) in doors.addresses() {
         write!(lines, " {name}={address}").expect("writing to a String does not fail");
@@ -35,7 +36,10 @@ pub(crate) fn child(doors: &Doors) -> Child {
     if let Some(demo) = &doors.demo {
         lines.push_str(&invitation(demo.address(), doors.admin.address()));
     }
-    Child::new(&REPORTER, move |context| report(context, lines.clone()))
+    let handover = handover.clone();
+    Child::new(&REPORTER, move |context| {
+        report(context, lines.clone(), handover.clone())
+    })
 }
 
 /// What to try on the demonstration.
@@ -49,7 +53,7 @@ fn invitation(demo: SocketAddr, admin: SocketAddr) -> String {
 /// How long to wait for the last inessential child before the node is announced without it.
 const STRAGGLER: Duration = Duration::from_secs(1);
 
-async fn report(context: Context, lines: String) -> Result<(), Failure> {
+async fn report(context: Context, lines: String, handover: Handover) -> Result<(), Failure> {
     context.ready.ready();
     let mut events = context.kernel.bus.subscribe(REPORTER.name);
     let (mut before, mut announced) = (State::Unready, false);
@@ -67,6 +71,7 @@ async fn report(context: Context, lines: String) -> Result<(), Failure> {
             announced = true;
             announce(&lines);
             systemd::tell(&[NotifyState::Ready, NotifyState::Status("serving")]);
+            systemd::tell_predecessor();
         }
         tokio::select! {
             () = context.kernel.shutdown.reached(Stage::Grace) => break,
@@ -77,7 +82,10 @@ async fn report(context: Context, lines: String) -> Result<(), Failure> {
             never = watchdog.appease() => match never {},
         }
     }
-    systemd::tell(&[NotifyState::Stopping, NotifyState::Status("draining")]);
+    // With a successor the service goes on, and only this process ends.
+    if !handover.is_done() {
+        systemd::tell(&[NotifyState::Stopping, NotifyState::Status("draining")]);
+    }
     tokio::select! {
         () = context.told_to_end() => Ok(()),
         never = watchdog.appease() => match never {},

@@ -23,6 +23,7 @@ use crate::config::{NodeText, RuntimeKind, Settings, load_config, source};
 use crate::doors::Doors;
 use crate::exit::Exit;
 use crate::files::FileLimits;
+use crate::handover::Handover;
 use crate::tree::{self, Parts};
 
 /// How long the last log lines may take to be written.
@@ -136,6 +137,7 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
     );
     let (reload, updates) = reload_requests(&kernel);
     let (requests, registry) = (kernel.requests.clone(), kernel.registry.clone());
+    let handover = Handover::new(&doors);
     let parts = Parts {
         kernel: kernel.clone(),
         live: live.clone(),
@@ -144,6 +146,7 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         updates,
         doors,
         gateway,
+        handover: handover.clone(),
     };
     let mut children = tree::children(&text, &parts);
     children.extend(exporters);
@@ -153,7 +156,7 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
     tracing::info!(version = crate::VERSION, runtime = ?text.runtime.kind, "macronode starts");
     let outcome = tokio::select! {
         outcome = supervisor.run(|| live.load().drain) => outcome,
-        never = pass_on(signals, requests, reload) => match never {},
+        never = pass_on(signals, requests, reload, handover) => match never {},
     };
     tell_tasks(&registry);
     tracing::info!(?outcome, "macronode has stopped");
@@ -182,11 +185,27 @@ async fn pass_on(
     mut signals: Signals,
     shutdown: ShutdownRequests,
     reload: ReloadRequests,
+    handover: Handover,
 ) -> std::convert::Infallible {
+    let mut handing = None;
     loop {
-        match signals.next().await {
-            Asked::Shutdown => shutdown.request(),
-            Asked::Reload => reload.request(),
+        tokio::select! {
+            asked = signals.next() => match asked {
+                Asked::Shutdown => shutdown.request(),
+                Asked::Reload => reload.request(),
+                Asked::HandOver if handover.is_done() || handing.is_some() => {}
+                Asked::HandOver => handing = Some(Box::pin(handover.hand_over())),
+            },
+            handed = async { handing.as_mut().expect("guarded").await }, if handing.is_some() => {
+                handing = None;
+                match handed {
+                    Ok(successor) => {
+                        tracing::info!(successor, "handed over; this process drains");
+                        shutdown.request();
+                    }
+                    Err(error) => tracing::error!(%error, "no successor could take over; this process goes on"),
+                }
+            }
         }
     }
 }

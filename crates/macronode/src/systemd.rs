@@ -8,14 +8,30 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use sd_notify::NotifyState;
 
+use crate::handover::PREDECESSOR;
+
 /// Tells systemd, where the node was started by it.
 pub(crate) fn tell(states: &[NotifyState<'_>]) {
-    let socket = std::env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty());
+    tell_whom("NOTIFY_SOCKET", states);
+}
+
+/// Tells whom this process takes over from, if anybody, that it is ready.
+pub(crate) fn tell_predecessor() {
+    tell_whom(PREDECESSOR, &[NotifyState::Ready]);
+}
+
+/// Tells systemd that another process is the service from now on.
+pub(crate) fn tell_main_pid(pid: u32) {
+    tell(&[NotifyState::MainPid(pid)]);
+}
+
+fn tell_whom(variable: &str, states: &[NotifyState<'_>]) {
+    let socket = std::env::var_os(variable).filter(|socket| !socket.is_empty());
     let Some(socket) = socket else {
         return;
     };
     if let Err(error) = send(&socket, states) {
-        tracing::warn!(%error, "systemd did not take the notification");
+        tracing::warn!(%error, variable, "the notification was not taken");
     }
 }
 

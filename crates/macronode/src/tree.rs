@@ -16,6 +16,7 @@ use svc_gateway::tree as gateway;
 
 use crate::config::{NodeText, Settings, door_limits};
 use crate::doors::Doors;
+use crate::handover::Handover;
 use crate::{demo, reporter};
 
 /// The admin server.
@@ -76,6 +77,8 @@ pub(crate) struct Parts {
     pub(crate) doors: Doors,
     /// The gateway, if it is on.
     pub(crate) gateway: Option<Arc<Gateway>>,
+    /// The way to a successor.
+    pub(crate) handover: Handover,
 }
 
 /// The children that `text` switches on.
@@ -83,7 +86,7 @@ pub(crate) fn children(text: &NodeText, parts: &Parts) -> Vec<Child> {
     let mut children = vec![
         admin(text, parts),
         config(parts),
-        reporter::child(&parts.doors),
+        reporter::child(&parts.doors, &parts.handover),
     ];
     if let (Some(text), Some(gateway)) = (&text.gateway, &parts.gateway) {
         let (plain, secure) = (parts.doors.gateway.clone(), parts.doors.gateway_tls.clone());

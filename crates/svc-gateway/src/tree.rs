@@ -1,7 +1,6 @@
 //! The gateway's children: its doors, its upstreams, its workers, and who keeps its streams.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use front_door::serve;
 use kernel::Kernel;
@@ -10,6 +9,7 @@ use kernel::metrics::Sampling;
 use kernel::pool::{Pool, PoolSize};
 use kernel::reference::Tables;
 use kernel::serve::Door;
+use kernel::tasks::TaskGroup;
 use kernel::tree::{Child, ChildSpec, Context, Failure, Restart};
 
 use crate::config::{Dispatch, GatewayText};
@@ -174,15 +174,23 @@ fn sample(gateway: &Arc<Gateway>, kernel: &Kernel) {
     });
 }
 
+/// Tunnels, which end when this is dropped.
+struct Tunnels(TaskGroup);
+
+impl Drop for Tunnels {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// Keeps tunnels until they end by themselves; at the drain's deadline they end with this child.
 async fn keep_streams(context: Context, gateway: Arc<Gateway>) -> Result<(), Failure> {
+    let tunnels = Tunnels(TaskGroup::new(&context.kernel.registry));
     let shared = &gateway.shared;
-    shared.keep_tunnels(Some(context.tasks.kind(&tunnel::TUNNEL)));
+    shared.keep_tunnels(Some(tunnels.0.kind(&tunnel::TUNNEL)));
     context.ready.ready();
     context.told_to_end().await;
     shared.keep_tunnels(None);
-    while context.tasks.live() > 0 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    tunnels.0.idle().await;
     Ok(())
 }

@@ -60,6 +60,11 @@ impl Door {
         }
     }
 
+    /// A copy of the socket, for a process that is to listen on it too; `None` once it is closed.
+    pub fn socket(&self) -> Option<io::Result<StdListener>> {
+        self.listener.lock().as_ref().map(StdListener::try_clone)
+    }
+
     pub(super) fn close(&self) {
         self.listener.lock().take();
     }

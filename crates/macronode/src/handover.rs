@@ -1,0 +1,142 @@
+//! SIGUSR2: starts the binary anew, gives it the listening sockets, and drains once it is ready. Nobody is turned away.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram as StdDatagram};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::net::UnixDatagram;
+
+use crate::doors::Doors;
+use crate::systemd;
+
+/// Where a successor says that it is ready.
+pub(crate) const PREDECESSOR: &str = "MACRONODE_PREDECESSOR";
+
+/// How long a successor may take to be ready.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often is looked whether it still lives.
+const GLANCE: Duration = Duration::from_millis(50);
+/// Where inherited sockets begin, by systemd's convention.
+const FIRST_FD: RawFd = 3;
+/// Copies of the sockets stand from here on while the final numbers are filled: none is overwritten before its turn.
+const ASIDE_FD: RawFd = 100;
+/// More doors than a node can have.
+const MOST_SOCKETS: usize = 16;
+
+/// The way to a successor.
+#[derive(Clone)]
+pub(crate) struct Handover {
+    doors: Doors,
+    done: Arc<AtomicBool>,
+}
+
+impl Handover {
+    pub(crate) fn new(doors: &Doors) -> Self {
+        Self {
+            doors: doors.clone(),
+            done: Arc::default(),
+        }
+    }
+
+    /// Whether a successor has taken over: then this process ends, and the service does not.
+    pub(crate) fn is_done(&self) -> bool {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// Starts a successor and waits until it is ready; says its process number, or why there is none.
+    pub(crate) async fn hand_over(&self) -> io::Result<u32> {
+        let (name, heard) = listen()?;
+        let mut successor = self.start(&name)?;
+        let ready = tokio::time::timeout(PATIENCE, wait_ready(&heard, &mut successor)).await;
+        let ready = ready.unwrap_or_else(|_| {
+            Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "it was not ready in time",
+            ))
+        });
+        if let Err(error) = ready {
+            // It may have ended by itself; then there is nothing to stop, and its number is taken back either way.
+            let _ended_before = successor.kill().is_err();
+            let _reaped = successor.wait();
+            return Err(error);
+        }
+        self.done.store(true, Ordering::Relaxed);
+        systemd::tell_main_pid(successor.id());
+        Ok(successor.id())
+    }
+
+    fn start(&self, predecessor: &str) -> io::Result<Child> {
+        let sockets = self.doors.sockets()?;
+        let names: Vec<&str> = sockets.iter().map(|(name, _)| *name).collect();
+        let fds: Vec<OwnedFd> = sockets.into_iter().map(|(_, fd)| fd).collect();
+        let raw: Vec<RawFd> = fds.iter().map(AsRawFd::as_raw_fd).collect();
+        let mut words = std::env::args_os();
+        let program = words.next().ok_or(io::ErrorKind::NotFound)?;
+        let mut command = Command::new(program);
+        command
+            .args(words)
+            .env("LISTEN_FDS", raw.len().to_string())
+            .env("LISTEN_FDNAMES", names.join(":"))
+            .env_remove("LISTEN_PID")
+            .env(PREDECESSOR, format!("@{predecessor}"));
+        // SAFETY: between fork and exec only system calls are made, which are safe there, on memory made before.
+        unsafe { command.pre_exec(move || place(&raw)) };
+        command.spawn()
+    }
+}
+
+/// A socket of our own, behind a name that no file stands for.
+fn listen() -> io::Result<(String, UnixDatagram)> {
+    let name = format!(
+        "macronode-handover-{}-{:x}",
+        std::process::id(),
+        fastrand::u64(..)
+    );
+    let socket = StdDatagram::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+    socket.set_nonblocking(true)?;
+    Ok((name, UnixDatagram::from_std(socket)?))
+}
+
+async fn wait_ready(heard: &UnixDatagram, successor: &mut Child) -> io::Result<()> {
+    let mut words = [0; 512];
+    loop {
+        tokio::select! {
+            length = heard.recv(&mut words) => {
+                let said = words.get(..length?).unwrap_or_default();
+                if said.split(|byte| *byte == b'\n').any(|line| line == b"READY=1") {
+                    return Ok(());
+                }
+            }
+            () = tokio::time::sleep(GLANCE) => {
+                if let Some(status) = successor.try_wait()? {
+                    return Err(io::Error::other(format!("it ended before it was ready: {status}")));
+                }
+            }
+        }
+    }
+}
+
+/// Puts the sockets where a successor looks for them.
+fn place(fds: &[RawFd]) -> io::Result<()> {
+    let checked = |number: RawFd| match number {
+        -1 => Err(io::Error::last_os_error()),
+        number => Ok(number),
+    };
+    // Nothing else is open in the child by then but what exec closes, so numbers may be taken as they come.
+    let mut aside = [-1; MOST_SOCKETS];
+    for (copy, fd) in aside.iter_mut().zip(fds) {
+        // SAFETY: a plain system call on a descriptor that is open; exec closes the copy.
+        *copy = checked(unsafe { libc::fcntl(*fd, libc::F_DUPFD_CLOEXEC, ASIDE_FD) })?;
+    }
+    for (number, copy) in (FIRST_FD..).zip(&aside[..fds.len().min(MOST_SOCKETS)]) {
+        // SAFETY: as above; exec leaves this copy open.
+        checked(unsafe { libc::dup2(*copy, number) })?;
+    }
+    Ok(())
+}
