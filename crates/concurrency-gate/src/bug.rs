@@ -14,6 +14,8 @@ pub(crate) enum Bug {
     KeepSlotOnCancel,
     /// A waiter is called before its answer is written.
     CallBeforeAnswer,
+    /// A waiter that another task polls goes on waking the first one.
+    KeepOldWaker,
     /// A waiter joins the line without telling the word.
     JoinUnseen,
     /// A raised limit does not call those who wait.

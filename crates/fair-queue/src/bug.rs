@@ -12,6 +12,8 @@ pub(crate) enum Bug {
     QueueInTwoSteps,
     /// A waiter hears its answer before the line has let go of it.
     AnswerBeforeWaker,
+    /// A waiter that another task polls goes on waking the first one.
+    KeepOldWaker,
     /// A cancelled waiter keeps the slot it had been handed.
     KeepSlotOnCancel,
     /// After the last waiter the mark that somebody waits stays.

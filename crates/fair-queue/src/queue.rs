@@ -333,14 +333,18 @@ impl<T> Queue<T> {
         if self.waiting >= self.settings.max_items {
             return Some(Refused::Full);
         }
-        if self.waiting < self.settings.max_items_per_tenant {
+        let mut most = self.settings.max_items_per_tenant;
+        if self.settings.room_for_newcomers {
+            most = most.min(self.settings.max_items - self.waiting);
+        }
+        if self.waiting < most {
             return None;
         }
         let held = self
             .flows
             .find(key(work))
             .map(|id| self.flows.get(id).row.len as usize);
-        (held.unwrap_or(0) >= self.settings.max_items_per_tenant).then_some(Refused::TenantFull)
+        (held.unwrap_or(0) >= most).then_some(Refused::TenantFull)
     }
 
     /// Own work first: a tenant that floods pushes out itself before anybody else.

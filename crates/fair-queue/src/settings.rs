@@ -62,6 +62,9 @@ pub struct Settings {
     pub max_items: usize,
     /// Items waiting of one tenant.
     pub max_items_per_tenant: usize,
+    /// Whether a tenant may also hold no more than is left free: then the queue never fills up with those who flood
+    /// it, however many they are, and whoever has little waiting finds room.
+    pub room_for_newcomers: bool,
     /// What happens when one of these bounds is reached.
     pub overflow: Overflow,
     /// Places for work at the same time.
@@ -80,6 +83,7 @@ impl Default for Settings {
             max_cost: 1,
             max_items: 512,
             max_items_per_tenant: 64,
+            room_for_newcomers: false,
             overflow: Overflow::RejectNew,
             limit: 32,
         }

@@ -273,7 +273,7 @@ impl FairQueue {
         let mut newer = waker.clone();
         let line = self.line();
         let answer = waiter.answer();
-        if answer.is_none() {
+        if answer.is_none() && !seeded(Bug::KeepOldWaker) {
             // SAFETY: as above.
             unsafe { caller.replace_waker(&mut newer) };
         }

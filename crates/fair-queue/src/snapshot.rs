@@ -98,7 +98,8 @@ impl<T> Queue<T> {
             class: class.0,
         };
         let flow = self.flows.find(key).map(|id| self.flows.get(id));
-        let (weight, ahead) = flow.map_or((1, 0), |flow| (flow.member.weight, flow.row.len as usize));
+        let (weight, ahead) =
+            flow.map_or((1, 0), |flow| (flow.member.weight, flow.row.len as usize));
         let newcomer = if ahead == 0 { u64::from(weight) } else { 0 };
         let in_class = f64::from(weight) / (state.busy_weight + newcomer) as f64;
         let busy = self.classes.iter().filter(|other| other.waiting > 0);

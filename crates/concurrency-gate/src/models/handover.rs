@@ -70,6 +70,23 @@ fn a_cancelled_waiter_passes_its_slot_on() {
     assert_eq!(room.door.in_flight(), 0);
 }
 
+/// A waiter looks again before it is called, by another task: the call reaches that one.
+fn a_waiter_that_looks_again_misses_nothing() {
+    let room = Room::with(Limit::fixed(1).with_queue(1));
+    let held = room.door.try_enter(NOW).expect("all are free");
+    let restless = {
+        let room = room.clone();
+        thread::spawn(move || {
+            let mut wait = Box::pin(room.door.wait(NOW, None));
+            let entered = poll_once(&mut wait).unwrap_or_else(|| block_on(wait));
+            room.stay(entered.expect("there is room to wait"));
+        })
+    };
+    room.stay(held);
+    restless.join().unwrap();
+    assert_eq!((room.door.in_flight(), room.door.waiting()), (0, 0));
+}
+
 /// One place in line, two who want it while a slot comes free: a refusal means that the line was
 /// full, and whoever got a place gets in.
 fn the_line_is_never_longer_than_allowed() {
@@ -120,6 +137,12 @@ fn cancellation_loses_no_slot() {
 
 // req: GT-04
 #[test]
+fn looking_again_loses_no_call() {
+    explore("gate look again", a_waiter_that_looks_again_misses_nothing);
+}
+
+// req: GT-04
+#[test]
 fn the_line_is_bounded() {
     explore("gate queue", the_line_is_never_longer_than_allowed);
 }
@@ -139,6 +162,10 @@ fn bugs_of_the_hand_over_are_caught() {
     catches(Bug::JoinUnseen, limit);
     catches(Bug::CallBeforeAnswer, limit);
     catches(Bug::LookOnce, limit);
+    catches(
+        Bug::KeepOldWaker,
+        "models::handover::looking_again_loses_no_call",
+    );
     catches(
         Bug::KeepSlotOnCancel,
         "models::handover::cancellation_loses_no_slot",

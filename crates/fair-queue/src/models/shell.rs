@@ -106,6 +106,27 @@ fn a_waiter_that_gives_up_passes_on_what_it_was_handed() {
 }
 
 #[test]
+fn a_waiter_that_looks_again_uncalled_misses_nothing() {
+    explore("look again while handed", || {
+        let queue = queue(1);
+        let held = acquire(&queue, 1);
+        let restless = {
+            let queue = queue.clone();
+            thread::spawn(move || {
+                let mut wait = Box::pin(queue.acquire(work(2)));
+                // With a waker that nobody hears, and then with one that counts.
+                let early = poll_once(&mut wait);
+                let slot = early.unwrap_or_else(|| block_on(wait));
+                drop(slot.expect("there is room"));
+            })
+        };
+        drop(held);
+        restless.join().expect("the restless one ends");
+        is_as_new(&queue);
+    });
+}
+
+#[test]
 fn the_last_to_give_up_leaves_the_queue_open_to_passers_by() {
     explore("the last gives up", || {
         let queue = queue(1);
@@ -222,6 +243,10 @@ fn seeded_bugs_are_caught() {
         (
             Bug::AnswerBeforeWaker,
             "one_slot_is_never_out_twice_and_everybody_gets_it",
+        ),
+        (
+            Bug::KeepOldWaker,
+            "a_waiter_that_looks_again_uncalled_misses_nothing",
         ),
         (
             Bug::KeepSlotOnCancel,

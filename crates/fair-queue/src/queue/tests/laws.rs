@@ -373,3 +373,26 @@ fn a_bad_live_change_is_refused_and_changes_nothing() {
     assert_eq!(queue.set_quantum(0), Err(SettingsError::Quantum));
     assert_eq!(queue.settings.quantum, 1);
 }
+
+// req: FQ-04
+#[test]
+fn whoever_has_little_waiting_finds_room_however_many_flood() {
+    let settings = Settings {
+        max_items: 512,
+        max_items_per_tenant: 64,
+        room_for_newcomers: true,
+        ..Settings::default()
+    };
+    for flooding in [1, 8, 24, 100] {
+        let mut queue = Queue::new(settings.clone()).unwrap();
+        for round in 0..200 {
+            for tenant in 0..flooding {
+                let _may_be_refused = queue.push(Work::of(Class::ANON, tenant), round, NOW, |_, _| ());
+            }
+        }
+        let polite = Work::of(Class::ANON, 1 << 40);
+        assert!(queue.push(polite, 0, NOW, |_, _| ()).is_ok(), "{flooding} flood");
+        let used = queue.len() >= (64 * flooding as usize).min(400);
+        assert!(used, "{} wait, {flooding} flood", queue.len());
+    }
+}
