@@ -91,6 +91,7 @@ impl Slots {
             max_cost: UNIT,
             max_items: queue.items,
             max_items_per_tenant: queue.per_tenant.min(queue.items),
+            room_for_newcomers: true,
             overflow: match queue.overflow {
                 OverflowText::RejectNew => Overflow::RejectNew,
                 OverflowText::DropOldest => Overflow::DropOldest,

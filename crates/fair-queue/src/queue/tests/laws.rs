@@ -387,11 +387,15 @@ fn whoever_has_little_waiting_finds_room_however_many_flood() {
         let mut queue = Queue::new(settings.clone()).unwrap();
         for round in 0..200 {
             for tenant in 0..flooding {
-                let _may_be_refused = queue.push(Work::of(Class::ANON, tenant), round, NOW, |_, _| ());
+                let _may_be_refused =
+                    queue.push(Work::of(Class::ANON, tenant), round, NOW, |_, _| ());
             }
         }
         let polite = Work::of(Class::ANON, 1 << 40);
-        assert!(queue.push(polite, 0, NOW, |_, _| ()).is_ok(), "{flooding} flood");
+        assert!(
+            queue.push(polite, 0, NOW, |_, _| ()).is_ok(),
+            "{flooding} flood"
+        );
         let used = queue.len() >= (64 * flooding as usize).min(400);
         assert!(used, "{} wait, {flooding} flood", queue.len());
     }
