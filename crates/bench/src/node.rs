@@ -89,8 +89,11 @@ fn binary() -> PathBuf {
     built_binary().unwrap_or_else(|reason| panic!("{reason}"))
 }
 
-/// The release binary, built once per run of the benchmark.
+/// The binary `MACRONODE_BIN` names, else that of a release build made once per run of the benchmark.
 pub(crate) fn built_binary() -> Result<PathBuf, String> {
+    if let Some(given) = std::env::var_os("MACRONODE_BIN") {
+        return Ok(given.into());
+    }
     static BUILT: OnceLock<bool> = OnceLock::new();
     let beside = std::env::current_exe()
         .expect("this program has a path")

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, Socket, Type};
 use testkit::process::{Port, Process, Program};
 
-use crate::cores;
+use crate::cores::{self, Rank};
 use crate::epoll::{Epoll, Ready};
 use crate::http1::{Kind, Reader};
 use crate::load::wire::ask;
@@ -42,13 +42,16 @@ pub struct Settings {
     pub places: usize,
     /// How long each takes.
     pub service: Duration,
-    /// The core it runs on.
-    pub core: usize,
+    /// The core it runs on, before others; anywhere and like others when none is given.
+    pub core: Option<usize>,
 }
 
 /// Serves until the process is killed.
 pub fn serve(settings: Settings) -> io::Result<()> {
-    cores::pin(settings.core);
+    if let Some(core) = settings.core {
+        cores::go_first(Rank::Origin);
+        cores::pin(core);
+    }
     let listener = listen(settings.listen)?;
     let mut epoll = Epoll::new()?;
     epoll.add(&listener, LISTENER)?;

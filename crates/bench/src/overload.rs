@@ -10,7 +10,7 @@ mod table;
 
 use std::time::Duration;
 
-use crate::cores;
+use crate::cores::{self, Rank};
 use crate::frame::Effort;
 use crate::origin::{PLACES, SERVICE};
 use crate::peers::OTHER_CORE;
@@ -40,7 +40,7 @@ struct Length {
 
 /// Runs what is wanted, prints it, keeps it beside what was measured before, and draws.
 pub fn overload(effort: Effort, json: bool, wanted: &Wanted) -> Result<(), String> {
-    cores::go_first();
+    cores::go_first(Rank::Load);
     cores::pin(OTHER_CORE);
     let length = match effort {
         Effort::Quick => Length {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use testkit::process::Port;
 
-use crate::cores;
+use crate::cores::{self, Rank};
 use crate::frame::Effort;
 use crate::load::closed::{self, Plan, Until};
 use crate::load::tally::quantile_ms;
@@ -56,7 +56,7 @@ pub fn proxy(
     wanted: &Wanted,
     count_instructions: bool,
 ) -> Result<(), String> {
-    cores::go_first();
+    cores::go_first(Rank::Load);
     cores::pin(OTHER_CORE);
     let turns = match effort {
         Effort::Quick => Turns {

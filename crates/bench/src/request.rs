@@ -149,7 +149,7 @@ impl Options {
             listen: self.value("--listen")?.unwrap_or(listen),
             places: self.value("--places")?.unwrap_or(PLACES),
             service: service.unwrap_or(SERVICE),
-            core: self.value("--core")?.unwrap_or(usize::MAX),
+            core: self.value("--core")?,
         })
     }
 

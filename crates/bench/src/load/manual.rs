@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::open::{Outcome, Plan, Stream};
 use super::request;
 use super::tally::quantile_ms;
-use crate::cores;
+use crate::cores::{self, Rank};
 use crate::peers::OTHER_CORE;
 
 /// What is sent.
@@ -24,7 +24,7 @@ pub struct Manual {
 impl Manual {
     /// Sends it and says in some lines what became of it.
     pub fn run(&self) -> io::Result<String> {
-        cores::go_first();
+        cores::go_first(Rank::Load);
         cores::pin(OTHER_CORE);
         let tenant = [("X-Tenant", self.tenant.as_str())];
         let headers = if self.tenant.is_empty() {

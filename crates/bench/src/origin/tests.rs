@@ -7,7 +7,7 @@ pub(crate) fn start(places: usize, service_ms: u64) -> SocketAddr {
         listen: port.addr(),
         places,
         service: Duration::from_millis(service_ms),
-        core: usize::MAX,
+        core: None,
     };
     std::thread::spawn(move || serve(settings));
     while TcpStream::connect(port.addr()).is_err() {
