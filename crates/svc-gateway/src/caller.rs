@@ -12,6 +12,7 @@ use http_rules::forward::{Trail, client_address, is_trusted};
 use passport::{Credential, Denied, Identity, Offered, Seed, UnixSeconds, Verifier, credential_of};
 
 use crate::config::GatewayText;
+use crate::heads::Heads;
 use crate::plan::{Plan, Terms};
 use crate::quota::address_key;
 use crate::reject::Refusal;
@@ -59,17 +60,26 @@ pub(crate) fn verifier(text: &GatewayText, seed: &Seed) -> Result<Option<Arc<Ver
 
 pub(crate) use settings::root_secret;
 
+/// All that is to be seen of who asks.
+#[derive(Clone, Copy)]
+pub(crate) struct Sight<'a> {
+    pub(crate) parts: &'a Parts,
+    pub(crate) visit: &'a Visit,
+    pub(crate) heads: Heads,
+    pub(crate) now: Duration,
+}
+
 /// Sees who is asking. A credential that was seen before costs nothing; another one is verified after its source was
 /// charged for it, so that nobody draws on another's share by claiming to be them.
-pub(crate) fn recognise(
-    plan: &Plan,
-    parts: &Parts,
-    visit: &Visit,
-    required: bool,
-    now: Duration,
-) -> Result<Caller, Refusal> {
-    let trusted = is_trusted(visit.peer.ip(), &plan.trusted);
-    let address = match trusted {
+pub(crate) fn recognise(plan: &Plan, who: Sight<'_>, required: bool) -> Result<Caller, Refusal> {
+    let Sight {
+        parts,
+        visit,
+        heads,
+        now,
+    } = who;
+    let trusted = !plan.trusted.is_empty() && is_trusted(visit.peer.ip(), &plan.trusted);
+    let address = match trusted && heads.has(Heads::FORWARDED) {
         true => client_address(
             &parts.headers,
             visit.peer.ip(),
@@ -78,13 +88,19 @@ pub(crate) fn recognise(
         ),
         false => visit.peer.ip(),
     };
+    let shown = heads.has(Heads::CREDENTIAL) || visit.tls.is_some();
     let identity = match &plan.verifier {
-        Some(verifier) => {
-            let credential =
-                offered(plan, &parts.headers, visit, trusted).map_err(Refusal::Unknown)?;
-            verified(plan, verifier, credential, address, now)?
+        Some(verifier) if shown => {
+            let credential = offered(plan, &parts.headers, visit, trusted);
+            verified(
+                plan,
+                verifier,
+                credential.map_err(Refusal::Unknown)?,
+                address,
+                now,
+            )?
         }
-        None => None,
+        _ => None,
     };
     if required && identity.is_none() {
         return Err(Refusal::Unknown(Denied::Missing));

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use concurrency_gate::{Lease, Outcome};
-use http::{HeaderValue, Method, Uri};
+use http::{HeaderValue, Method, Request, Uri};
 use upstream::Timing;
 
 use crate::backend::Backend;
 use crate::caller::Caller;
 use crate::config::AccessLevel;
+use crate::heads::Heads;
 use crate::metrics::CLASSES;
+use crate::naming::{self, Names};
 use crate::plan::{Plan, Route};
 use crate::reject::Refusal;
 use crate::shared::{Presence, Stream, millis};
@@ -21,6 +23,9 @@ pub(crate) struct Journey {
     pub(crate) plan: Arc<Plan>,
     pub(crate) began: Duration,
     pub(crate) id: HeaderValue,
+    /// A new trace, unless the caller has one.
+    pub(crate) trace: Option<HeaderValue>,
+    pub(crate) heads: Heads,
     pub(crate) route: Option<Arc<Route>>,
     pub(crate) caller: Option<Caller>,
     pub(crate) tries: u32,
@@ -47,13 +52,18 @@ struct Times {
 }
 
 impl Journey {
-    pub(crate) fn begin(plan: Arc<Plan>, id: HeaderValue, method: &Method, uri: &Uri) -> Box<Self> {
+    pub(crate) fn begin<B>(plan: Arc<Plan>, request: &Request<B>) -> Box<Self> {
+        let heads = Heads::of(request.headers(), &plan);
+        let Names { id, trace } = naming::name(request.headers(), heads);
         let began = plan.shared.timeline.now();
-        let asked = (plan.access_log != AccessLevel::Off).then(|| (method.clone(), uri.clone()));
+        let asked = || (request.method().clone(), request.uri().clone());
+        let asked = (plan.access_log != AccessLevel::Off).then(asked);
         let presence = plan.shared.enter(plan.inflight);
         Box::new(Self {
             began,
             id,
+            trace,
+            heads,
             route: None,
             caller: None,
             tries: 0,

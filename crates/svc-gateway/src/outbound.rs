@@ -11,10 +11,11 @@ use http::{HeaderName, HeaderValue};
 use http_rules::deadline;
 use http_rules::forward::{Fields, Forwarding, Hop, request_upgrade, strip_hop_by_hop};
 use http_rules::request_id;
-use http_rules::trace::{TRACEPARENT, TraceContext};
+use http_rules::trace::TRACEPARENT;
 
 use crate::backend::Backend;
 use crate::forward::Call;
+use crate::heads::Heads;
 use crate::intake::Taken;
 use crate::journey::Journey;
 use crate::plan::{Plan, Route};
@@ -34,27 +35,34 @@ pub(crate) fn call(
     visit: &Visit,
     until: Duration,
 ) -> Call {
-    let plan = &journey.plan;
+    let (plan, heads) = (&journey.plan, journey.heads);
     let mut headers = std::mem::take(&mut draft.parts.headers);
     let hash = hash(plan, journey, backend, &headers);
-    strip_hop_by_hop(&mut headers);
+    if heads.has(Heads::HOP_BY_HOP) {
+        strip_hop_by_hop(&mut headers);
+    }
     if let Some(wish) = wish {
         request_upgrade(&mut headers, wish.protocol.clone());
     }
     identify(plan, journey, &mut headers);
     originate(journey, draft, visit, &mut headers);
     let left = until.saturating_sub(journey.now());
-    deadline::pass_on(&mut headers, left, kernel::clock::unix_time);
-    headers.insert(request_id::NAME, journey.id.clone());
-    trace(&mut headers);
-    plan.shared.node.sign(&mut headers, draft.parts.version);
-    let host = route
-        .host
-        .clone()
-        .or_else(|| HeaderValue::from_str(&draft.host).ok());
-    if let Some(host) = host {
-        headers.insert(HOST, host);
+    match heads.has(Heads::DEADLINE) {
+        true => deadline::pass_on(&mut headers, left, kernel::clock::unix_time),
+        false => set(
+            &mut headers,
+            deadline::REQUEST_TIMEOUT,
+            Some(deadline::request_timeout(left)),
+        ),
     }
+    set(&mut headers, request_id::NAME, Some(journey.id.clone()));
+    set(&mut headers, TRACEPARENT, journey.trace.clone());
+    plan.shared.node.sign(&mut headers, draft.parts.version);
+    let own = draft
+        .host
+        .as_ref()
+        .and_then(|host| HeaderValue::from_str(host).ok());
+    set(&mut headers, HOST, route.host.clone().or(own));
     route.request_edits.apply(&mut headers);
     let path = route.rewrite.apply(&draft.parts.uri);
     Call {
@@ -70,45 +78,43 @@ pub(crate) fn call(
     }
 }
 
+fn set(headers: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>) {
+    if let Some(value) = value {
+        headers.insert(name, value);
+    }
+}
+
 /// The tenant as it was verified, never as it was claimed; keys meant for us go no further.
 fn identify(plan: &Plan, journey: &Journey, headers: &mut HeaderMap) {
-    let name = plan.tenant_header.as_ref().unwrap_or(&TENANT);
-    headers.remove(name);
     if plan.verifier.is_none() {
         return;
     }
-    headers.remove(&plan.key_header);
-    let tenant = journey.caller.as_ref().and_then(|caller| caller.tenant());
-    if let Some(tenant) = tenant.and_then(|tenant| HeaderValue::from_str(tenant).ok()) {
-        headers.insert(name, tenant);
+    let name = plan.tenant_header.as_ref().unwrap_or(&TENANT);
+    headers.remove(name);
+    if journey.heads.has(Heads::CREDENTIAL) {
+        headers.remove(&plan.key_header);
     }
+    let tenant = journey.caller.as_ref().and_then(|caller| caller.tenant());
+    let tenant = tenant.and_then(|tenant| HeaderValue::from_str(tenant).ok());
+    set(headers, name.clone(), tenant);
 }
 
 fn originate(journey: &Journey, draft: &Draft, visit: &Visit, headers: &mut HeaderMap) {
     let trusted = journey.caller.as_ref().is_some_and(|caller| caller.trusted);
-    let hop = if trusted {
-        Hop::Trusted
-    } else {
-        Hop::Untrusted
+    let hop = match trusted {
+        true => Hop::Trusted,
+        false => Hop::Untrusted,
     };
     let fields = Fields {
         x_forwarded: true,
-        forwarded: headers.contains_key(http::header::FORWARDED),
+        forwarded: journey.heads.has(Heads::FORWARDED)
+            && headers.contains_key(http::header::FORWARDED),
     };
+    let said = headers.get(HOST).cloned();
+    let said = said.as_ref().and_then(|host| host.to_str().ok());
+    let host = draft.host.as_deref().or(said).unwrap_or_default();
     let forwarding = Forwarding::new(visit.peer.ip(), visit.tls.is_some());
-    forwarding.apply(headers, &draft.host, hop, fields);
-}
-
-/// The caller's trace, or a new one.
-fn trace(headers: &mut HeaderMap) {
-    if TraceContext::given(headers).is_none() {
-        let begun = TraceContext::begin(
-            [fastrand::u64(..), fastrand::u64(..)],
-            fastrand::u64(..),
-            false,
-        );
-        headers.insert(TRACEPARENT, begun.value());
-    }
+    forwarding.apply(headers, host, hop, fields);
 }
 
 /// What decides where a request goes, where the upstream chooses by that.

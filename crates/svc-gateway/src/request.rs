@@ -1,20 +1,26 @@
 //! The story of a request: from its head to the answer of its upstream, or to a refusal that says why.
 
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use fair_queue::Refused;
 use front_door::{Upload, Visit};
+use http::header::HOST;
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use http_body::Body;
 use http_rules::authority::Authority;
-use http_rules::{deadline, framing, path, request_id};
+use http_rules::{deadline, framing, path};
+use tokio::time::Instant;
 
 use crate::backend::Backend;
 use crate::body::Answer;
-use crate::caller::{self, Caller};
+use crate::caller::{self, Caller, Sight};
 use crate::forward;
+use crate::heads::Heads;
 use crate::intake::{self, Intake, Payload, Taken};
 use crate::journey::Journey;
 use crate::plan::{Plan, Route, Target};
@@ -34,9 +40,7 @@ pub(crate) async fn answer(
     request: Request<Upload>,
     visit: &Visit,
 ) -> Response<Answer> {
-    let id = request_id::given(request.headers()).cloned();
-    let id = id.unwrap_or_else(|| request_id::make([fastrand::u64(..), fastrand::u64(..)]));
-    let mut journey = Journey::begin(plan, id, request.method(), request.uri());
+    let mut journey = Journey::begin(plan, &request);
     match travel(&mut journey, request, visit).await {
         Ok(Arrival::Answer(answer, standing)) => respond::answer(journey, answer, standing),
         Ok(Arrival::Tunnel(ends)) => tunnel::open(journey, ends),
@@ -60,21 +64,27 @@ async fn travel(
 ) -> Result<Arrival, Refusal> {
     let plan = journey.plan.clone();
     let (parts, upload) = request.into_parts();
-    let authority = read(&parts, visit, &plan)?;
+    let authority = read(&parts, visit, &plan, journey.heads)?;
     let route = find(&plan, &authority, &parts)?;
     journey.route = Some(route.clone());
     let backend = match &route.target {
         Target::Upstreams(split) => split.choose(|| fastrand::u64(..)),
         Target::Redirect(redirect) => return respond::elsewhere(redirect, &authority, &parts),
     };
-    let until = journey.began + patience(&route, &parts);
-    let caller = caller::recognise(&plan, &parts, visit, route.identity_required, journey.began)?;
+    let until = journey.began + patience(&route, &parts, journey.heads);
+    let who = Sight {
+        parts: &parts,
+        visit,
+        heads: journey.heads,
+        now: journey.began,
+    };
+    let caller = caller::recognise(&plan, who, route.identity_required)?;
     let caller = &*journey.caller.insert(caller);
     let most_bytes = most_bytes(route, caller);
     let length = intake::announced(&upload, most_bytes)?;
     permit(&plan, route, &authority, caller, &parts, length)?;
     let standing = charge(&plan, route, caller, journey.began)?;
-    let host = authority.text.to_owned();
+    let host = own_host(&authority, &parts);
     let mut draft = Draft {
         parts,
         upload: Some(upload),
@@ -82,11 +92,24 @@ async fn travel(
         length,
         most_bytes,
     };
-    let on_time = proceed(journey, backend, &route, &mut draft, visit, until);
-    match tokio::time::timeout_at(plan.shared.timeline.instant(until), on_time).await {
-        Ok(arrived) => arrived.map(|arrival| arrival.with(standing)),
-        Err(_late) => Err(journey.too_late()),
+    let arrived = {
+        let on_time = pin!(proceed(journey, backend, &route, &mut draft, visit, until));
+        in_time(on_time, plan.shared.timeline.instant(until)).await
+    };
+    match arrived {
+        Some(arrived) => arrived.map(|arrival| arrival.with(standing)),
+        None => Err(journey.too_late()),
     }
+}
+
+/// What comes of it until then. It stays where it is: moving it into a timeout would copy all it will ever hold.
+async fn in_time<F: Future>(mut work: Pin<&mut F>, until: Instant) -> Option<F::Output> {
+    let mut late = pin!(tokio::time::sleep_until(until));
+    poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending => late.as_mut().poll(cx).map(|()| None),
+    })
+    .await
 }
 
 /// Waits for its turn, takes in what it brings, and sends it on.
@@ -99,7 +122,8 @@ async fn proceed(
     until: Duration,
 ) -> Result<Arrival, Refusal> {
     admit(journey, backend, route, until).await?;
-    let wish = Wish::of(&mut draft.parts);
+    let asks = journey.heads.has(Heads::UPGRADE);
+    let wish = asks.then(|| Wish::of(&mut draft.parts)).flatten();
     let payload = take_in(draft, route).await?;
     let call = outbound::call(
         journey,
@@ -135,14 +159,26 @@ impl Arrival {
 pub(crate) struct Draft {
     pub(crate) parts: Parts,
     pub(crate) upload: Option<Upload>,
-    /// The one authority it was made for.
-    pub(crate) host: String,
+    /// The one authority it was made for, where its `Host` does not say it.
+    pub(crate) host: Option<String>,
     pub(crate) length: Option<u64>,
     pub(crate) most_bytes: u64,
 }
 
+/// The authority, where the `Host` header does not say the same already.
+fn own_host(authority: &Authority<'_>, parts: &Parts) -> Option<String> {
+    let said = parts.headers.get(HOST);
+    let same = said.is_some_and(|host| host.as_bytes() == authority.text.as_bytes());
+    (!same).then(|| authority.text.to_owned())
+}
+
 /// The head can be read in one way only, and is meant for us.
-fn read<'a>(parts: &'a Parts, visit: &Visit, plan: &Plan) -> Result<Authority<'a>, Refusal> {
+fn read<'a>(
+    parts: &'a Parts,
+    visit: &Visit,
+    plan: &Plan,
+    heads: Heads,
+) -> Result<Authority<'a>, Refusal> {
     let checked = framing::check(parts).map_err(Refusal::Framing)?;
     path::check(parts.uri.path().as_bytes()).map_err(Refusal::Path)?;
     let named = visit
@@ -152,7 +188,7 @@ fn read<'a>(parts: &'a Parts, visit: &Visit, plan: &Plan) -> Result<Authority<'a
     if named.is_some_and(|named| !named.eq_ignore_ascii_case(&checked.authority.host)) {
         return Err(Refusal::Misdirected);
     }
-    if plan.shared.node.has_passed(&parts.headers) {
+    if heads.has(Heads::PASSED) && plan.shared.node.has_passed(&parts.headers) {
         return Err(Refusal::Loop);
     }
     Ok(checked.authority)
@@ -177,7 +213,10 @@ fn find<'p>(
 }
 
 /// How long it may take until the answer begins: what the caller asks for, at most what the route allows.
-fn patience(route: &Route, parts: &Parts) -> Duration {
+fn patience(route: &Route, parts: &Parts, heads: Heads) -> Duration {
+    if !heads.has(Heads::DEADLINE) {
+        return route.deadline;
+    }
     let bounds = deadline::Bounds {
         least: LEAST_DEADLINE.min(route.deadline),
         most: route.deadline,

@@ -1,0 +1,101 @@
+//! What a request is called: the caller's names for it, or new ones, which cost one allocation together.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue};
+use http_rules::request_id;
+use http_rules::trace::TraceContext;
+
+use crate::heads::Heads;
+
+/// What a request is called.
+pub(crate) struct Names {
+    pub(crate) id: HeaderValue,
+    /// A new trace, unless the caller has one.
+    pub(crate) trace: Option<HeaderValue>,
+}
+
+/// `00-`, the trace, `-`, the span, `-00`: a trace that nobody has asked to be recorded.
+const TRACE_BYTES: usize = 55;
+const TRACE_AT: usize = 3;
+const SPAN_AT: usize = 36;
+
+/// The names of a request with this head.
+pub(crate) fn name(headers: &HeaderMap, heads: Heads) -> Names {
+    let given = heads
+        .has(Heads::REQUEST_ID)
+        .then(|| request_id::given(headers));
+    let id = given.flatten().cloned();
+    let traced = heads.has(Heads::TRACE) && TraceContext::given(headers).is_some();
+    match (id, traced) {
+        (Some(id), true) => Names { id, trace: None },
+        (id, traced) => {
+            let (fresh, trace) = begin([fastrand::u64(..), fastrand::u64(..), fastrand::u64(..)]);
+            let id = id.unwrap_or(fresh);
+            let trace = (!traced).then_some(trace);
+            Names { id, trace }
+        }
+    }
+}
+
+/// A new trace, and its first part as the request's name: whoever has one finds the other.
+fn begin([high, low, span]: [u64; 3]) -> (HeaderValue, HeaderValue) {
+    let mut text = *b"00-00000000000000000000000000000000-0000000000000000-00";
+    hex(high, &mut text[TRACE_AT..]);
+    // Zero means "none" in this format.
+    hex(low | 1, &mut text[TRACE_AT + 16..]);
+    hex(span | 1, &mut text[SPAN_AT..]);
+    let text = Bytes::copy_from_slice(&text);
+    let value = |bytes: Bytes| {
+        HeaderValue::from_maybe_shared(bytes).expect("hexadecimal digits are visible ASCII")
+    };
+    (value(text.slice(TRACE_AT..TRACE_AT + 32)), value(text))
+}
+
+fn hex(number: u64, to: &mut [u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for (pair, byte) in to.chunks_exact_mut(2).zip(number.to_be_bytes()) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
+    }
+}
+
+const _: () = assert!(SPAN_AT + 16 + 3 == TRACE_BYTES);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: GW-14
+    #[test]
+    fn a_new_trace_is_one_that_others_can_read_and_names_the_request() {
+        let (id, trace) = begin([0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, 7]);
+        assert_eq!(id, "0123456789abcdeffedcba9876543211");
+        assert_eq!(
+            trace,
+            "00-0123456789abcdeffedcba9876543211-0000000000000007-00"
+        );
+        assert!(TraceContext::parse(trace.as_bytes()).is_some());
+        let (_, none) = begin([0, 0, 0]);
+        assert!(
+            TraceContext::parse(none.as_bytes()).is_some(),
+            "never the zero that means none"
+        );
+    }
+
+    // req: GW-14
+    #[test]
+    fn what_the_caller_calls_it_is_kept() {
+        let mut headers = HeaderMap::new();
+        headers.insert("x-request-id", HeaderValue::from_static("mine"));
+        let names = name(&headers, Heads::REQUEST_ID);
+        assert_eq!(names.id, "mine");
+        assert!(names.trace.is_some());
+        let traceparent = "00-0123456789abcdeffedcba9876543211-0000000000000007-01";
+        headers.insert("traceparent", HeaderValue::from_static(traceparent));
+        headers.insert("x-request-id", HeaderValue::from_static("no good\tname"));
+        let heads = Heads::REQUEST_ID.and(Heads::TRACE);
+        let names = name(&headers, heads);
+        assert_ne!(names.id, "no good\tname");
+        assert!(names.trace.is_none());
+    }
+}
