@@ -31,7 +31,6 @@ pub(crate) struct Lasting {
     pub(crate) budget: RetryBudget,
     pub(crate) usual: Usual,
     pub(crate) metrics: UpstreamMetrics,
-    pub(crate) label: &'static str,
 }
 
 /// How long its requests usually hold a place: the measure of what one costs.
@@ -104,7 +103,6 @@ impl Backend {
                     budget: RetryBudget::default(),
                     usual: Usual::default(),
                     metrics: shared.metrics.upstream(label),
-                    label,
                 })
             }
         };

@@ -197,9 +197,4 @@ impl Slots {
     pub(crate) fn snapshot(&self, top: usize) -> Snapshot {
         self.queue.snapshot(top)
     }
-
-    /// Nobody waits any longer, and nobody new gets in.
-    pub(crate) fn close(&self) {
-        self.queue.close();
-    }
 }
