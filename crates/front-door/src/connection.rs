@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
+use http_rules::forward::Forwarding;
 use kernel::serve::Stay;
 use rustls::server::Acceptor;
 use tokio::net::TcpStream;
@@ -58,6 +59,7 @@ impl<S: Service> Arrival<S> {
             local: stream.local_addr().ok()?,
             tls: None,
             protocol: Protocol::H1,
+            forwarding: Forwarding::new(self.hop.ip(), false),
         };
         let mut early = Bytes::new();
         let proxied = self.settings.proxy_protocol.trusts(self.hop.ip());
@@ -95,7 +97,10 @@ impl<S: Service> Arrival<S> {
         Some(self.ready(socket, early, visit))
     }
 
-    fn ready(self, socket: Socket, early: Bytes, visit: Visit) -> Ready<S> {
+    fn ready(self, socket: Socket, early: Bytes, mut visit: Visit) -> Ready<S> {
+        if visit.peer != visit.hop || visit.tls.is_some() {
+            visit.forwarding = Forwarding::new(visit.peer.ip(), visit.tls.is_some());
+        }
         let protocol = visit.protocol;
         let line = Arc::new(Line {
             desk: self.house.desk.clone(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
+use http_rules::forward::Forwarding;
 
 use crate::tls::TlsFacts;
 use crate::upload::Upload;
@@ -53,6 +54,8 @@ pub struct Visit {
     pub tls: Option<Arc<TlsFacts>>,
     /// What is spoken.
     pub protocol: Protocol,
+    /// What the next server is told about the client: made once, for all requests of the connection.
+    pub forwarding: Forwarding,
 }
 
 /// A version of HTTP that a connection speaks.

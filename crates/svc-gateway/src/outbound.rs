@@ -9,7 +9,7 @@ use http::header::{HOST, HeaderMap};
 use http::uri::Uri;
 use http::{HeaderName, HeaderValue};
 use http_rules::deadline;
-use http_rules::forward::{Fields, Forwarding, Hop, request_upgrade, strip_hop_by_hop};
+use http_rules::forward::{Fields, Hop, request_upgrade, strip_hop_by_hop};
 use http_rules::request_id;
 use http_rules::trace::TRACEPARENT;
 
@@ -113,8 +113,7 @@ fn originate(journey: &Journey, draft: &Draft, visit: &Visit, headers: &mut Head
     let said = headers.get(HOST).cloned();
     let said = said.as_ref().and_then(|host| host.to_str().ok());
     let host = draft.host.as_deref().or(said).unwrap_or_default();
-    let forwarding = Forwarding::new(visit.peer.ip(), visit.tls.is_some());
-    forwarding.apply(headers, host, hop, fields);
+    visit.forwarding.apply(headers, host, hop, fields);
 }
 
 /// What decides where a request goes, where the upstream chooses by that.
