@@ -27,7 +27,7 @@ const SHARDS: usize = if cfg!(any(loom, shuttle)) { 1 } else { 64 };
 
 pub(crate) struct Table<K> {
     hasher: RandomState,
-    shards: Box<[Mutex<Shard<K>>]>,
+    shards: Box<[Apart<K>]>,
     overflow: Overflow<K>,
     default: StdArc<Setup>,
     /// Entries in the shards. Kept under `keys_max`, registered keys aside.
@@ -38,6 +38,10 @@ pub(crate) struct Table<K> {
     min_idle_age: Duration,
     sweep_every: Duration,
 }
+
+/// Neighbours share no cache line, and none lies in two.
+#[repr(align(64))]
+struct Apart<K>(Mutex<Shard<K>>);
 
 struct Shard<K> {
     nodes: Rack<Arc<Node<K>>>,
@@ -64,7 +68,7 @@ impl<K: Hash + Eq + Clone> Table<K> {
         };
         Self {
             hasher: RandomState::new(),
-            shards: (0..SHARDS).map(|_| Mutex::new(shard())).collect(),
+            shards: (0..SHARDS).map(|_| Apart(Mutex::new(shard()))).collect(),
             overflow: Overflow::new(config.overflow_entries),
             default,
             keys: AtomicUsize::new(0),
@@ -154,7 +158,7 @@ impl<K: Hash + Eq + Clone> Table<K> {
 
     pub(crate) fn sweep(&self, now: Duration) -> Swept {
         let mut evicted = 0;
-        for shard in &self.shards {
+        for Apart(shard) in &self.shards {
             let mut shard = lock(shard);
             let shard = &mut *shard;
             let retired = &mut shard.retired;
@@ -201,7 +205,7 @@ impl<K: Hash + Eq + Clone> Table<K> {
     /// entry counts once, whether it was just evicted or not.
     pub(crate) fn counts(&self) -> Counts {
         let mut sum = self.overflow.counts();
-        for shard in &self.shards {
+        for Apart(shard) in &self.shards {
             let shard = lock(shard);
             sum += shard.retired;
             shard
@@ -214,7 +218,7 @@ impl<K: Hash + Eq + Clone> Table<K> {
 
     /// Every entry; those beyond the cap by their number.
     pub(crate) fn each(&self, mut visit: impl FnMut(Option<usize>, &Arc<Node<K>>)) {
-        for shard in &self.shards {
+        for Apart(shard) in &self.shards {
             lock(shard).nodes.iter().for_each(|node| visit(None, node));
         }
         self.overflow.each(|number, node| visit(Some(number), node));
@@ -227,7 +231,7 @@ impl<K: Hash + Eq + Clone> Table<K> {
 
     /// The rack inside takes the place from the lowest bits and the tag from the highest.
     fn shard(&self, hash: u64) -> MutexGuard<'_, Shard<K>> {
-        lock(&self.shards[(hash >> 40) as usize % SHARDS])
+        lock(&self.shards[(hash >> 40) as usize % SHARDS].0)
     }
 }
 
