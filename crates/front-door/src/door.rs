@@ -134,13 +134,17 @@ impl<S: Service> House<S> {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// One request; a panic is one bad answer, not a lost connection.
+    /// One request; a panic is one bad answer, not a lost connection. The request is taken out of where it lies: it
+    /// is large, and each owner on the way would copy it.
     pub(crate) async fn call(
         &self,
-        request: Request<Upload>,
+        request: &mut Option<Request<Upload>>,
         visit: &Visit,
     ) -> Result<Response<S::Body>, Panicked> {
-        let called = AssertUnwindSafe(async { self.service.call(request, visit).await });
+        let called = AssertUnwindSafe(async {
+            let request = request.take().expect("a request is made once");
+            self.service.call(request, visit).await
+        });
         called.catch_unwind().await.map_err(|payload| {
             let reason = panic_message(&*payload);
             tracing::error!(reason, "a service panicked");

@@ -163,10 +163,11 @@ async fn awake<S: Service>(house: &Arc<House<S>>, wire: Wire) -> Option<Wire> {
         house: house.clone(),
         talk: talk.clone(),
     });
-    let service = service_fn(move |request| {
+    let service = service_fn(move |request: Request<Incoming>| {
         let clean = guest.talk.begin(&request);
         let guest = guest.clone();
-        async move { Ok::<_, Infallible>(guest.answer(request, clean).await) }
+        let mut request = Some(request.map(|body| Upload::new(body, &guest.talk.line)));
+        async move { Ok::<_, Infallible>(guest.answer(&mut request, clean).await) }
     });
     let mut connection = http1::Builder::new()
         .max_header_size(wire.head_bytes())
@@ -222,7 +223,11 @@ struct Guest<S> {
 }
 
 impl<S: Service> Guest<S> {
-    async fn answer(&self, request: Request<Incoming>, clean: bool) -> Response<Reply<S::Body>> {
+    async fn answer(
+        &self,
+        request: &mut Option<Request<Upload>>,
+        clean: bool,
+    ) -> Response<Reply<S::Body>> {
         let (talk, line) = (&self.talk, &self.talk.line);
         let handover = Handover::H1(talk.clone());
         if !clean {
@@ -230,8 +235,7 @@ impl<S: Service> Guest<S> {
             close_after(&mut answer);
             return Reply::own(answer, handover);
         }
-        let connect = request.method() == Method::CONNECT;
-        let request = request.map(|body| Upload::new(body, line));
+        let connect = request.as_ref().map(Request::method) == Some(&Method::CONNECT);
         match self.house.call(request, &line.visit).await {
             Ok(mut answer) => {
                 let status = answer.status();

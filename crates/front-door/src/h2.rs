@@ -130,9 +130,10 @@ pub(crate) async fn serve<S: Service>(house: Arc<House<S>>, settings: &DoorSetti
     let streams = wire.streams().clone();
     let rooms = streams::Rooms::new(house.streams.clone(), streams.clone());
     let guests = streams.clone();
-    let service = service_fn(move |request| {
+    let service = service_fn(move |request: Request<Incoming>| {
         let (house, stream) = (house.clone(), guests.begin());
-        async move { Ok::<_, Infallible>(answer(&house, request, stream).await) }
+        let mut request = Some(request.map(|body| Upload::new(body, stream.line())));
+        async move { Ok::<_, Infallible>(answer(&house, &mut request, stream).await) }
     });
     let connection = http2::Builder::new(rooms)
         .timer(TokioTimer::new())
@@ -195,12 +196,11 @@ pub(crate) async fn serve<S: Service>(house: Arc<House<S>>, settings: &DoorSetti
 
 async fn answer<S: Service>(
     house: &House<S>,
-    request: Request<Incoming>,
+    request: &mut Option<Request<Upload>>,
     stream: Arc<Stream>,
 ) -> Response<Reply<S::Body>> {
     let line = stream.line().clone();
     let handover = Handover::H2(stream);
-    let request = request.map(|body| Upload::new(body, &line));
     match house.call(request, &line.visit).await {
         Ok(answer) => Reply::service(answer, handover),
         Err(Panicked) => Reply::own(house.service.refuse(Fault::Panic, &line.visit), handover),
