@@ -137,7 +137,7 @@ fn identity(text: &GatewayText, identity: &IdentityText, report: &mut Report) {
     {
         let what = "the keys come from one place: a URL or a file";
         report.contradiction(
-            &["jwt.jwks_url", "jwt.jwks_file"],
+            &["jwt.jwks_url", "jwt.jwks_file", "jwt.issuer"],
             what,
             "set exactly one of them",
         );
@@ -201,7 +201,9 @@ fn route(gateway: &GatewayText, text: &RouteText, report: &mut Report) {
     if ways.iter().filter(|way| **way).count() != 1 {
         let what = "a route leads to one of upstream, split and redirect";
         report.contradiction(
-            &["upstream", "split", "redirect"],
+            &[
+                "upstream", "split", "redirect", "path", "exact", "regex", "name",
+            ],
             what,
             "set exactly one of them",
         );

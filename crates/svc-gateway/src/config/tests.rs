@@ -1,1 +1,158 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strict_config::{ConfigText, Report, SourceFile, Sources, load};
 
+use super::*;
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Root {
+    /// The gateway.
+    gateway: GatewayText,
+}
+
+impl ConfigText for Root {
+    const ENV_PREFIX: &'static str = "TEST__";
+
+    fn contradictions(&self, report: &mut Report) {
+        report.within("gateway", |report| self.gateway.contradictions(report));
+    }
+}
+
+fn mistakes(text: &str) -> String {
+    let file = Some(SourceFile::new("test.toml", text));
+    let sources = Sources {
+        file,
+        ..Sources::default()
+    };
+    load::<Root>(&sources).map_or_else(|mistakes| mistakes.to_string(), |_| String::new())
+}
+
+const TO: &str = "[gateway]\nto = 'http://127.0.0.1:9000'\n";
+
+// req: GW-01
+#[test]
+fn two_lines_make_a_proxy() {
+    assert_eq!(mistakes(TO), "");
+}
+
+// attack: I-02, I-03
+#[test]
+fn what_contradicts_is_told_with_its_place_and_what_to_do() {
+    let cases = [
+        ("[gateway]", "nowhere to send requests"),
+        ("[gateway]\nto = 'ftp://x'", "neither http nor https"),
+        (
+            "[gateway]\nto = 'http://a/path'",
+            "neither path, query nor user",
+        ),
+        ("trusted_hops = ['10.0.0.0/99']", "is no network"),
+        ("proxy_protocol = true", "set trusted_hops"),
+        ("listen = []", "has no door"),
+        (
+            "listen = ['127.0.0.1:1', '127.0.0.1:1']",
+            "listened on twice",
+        ),
+        ("identity.tenant_header = 'x-tenant'", "trusted hops only"),
+        ("identity.tenant_header = 'x tenant'", "no header name"),
+        ("identity.keys = [{ tenant = 'a', hash = 'x' }]", "71"),
+        (
+            "identity.passport = { root_key = 'short' }",
+            "not 64 hexadecimal digits",
+        ),
+        (
+            "identity.jwt = { issuer = 'a', audience = 'b' }",
+            "set exactly one of them",
+        ),
+        (
+            "identity.certificates = [{ subject = 'a', tenant = 'b' }]",
+            "gateway.tls.client_certificates",
+        ),
+        (
+            "queue = { items = 10, per_tenant = 11 }",
+            "lower queue.per_tenant",
+        ),
+        ("routes = [{ upstream = 'nobody' }]", "no upstream `nobody`"),
+        (
+            "routes = [{ path = '/' }]",
+            "one of upstream, split and redirect",
+        ),
+        (
+            "routes = [{ path = '/', exact = '/', upstream = 'main' }]",
+            "one of path, exact and regex",
+        ),
+        (
+            "routes = [{ regex = '(', upstream = 'main' }]",
+            "no regular expression",
+        ),
+        (
+            "routes = [{ upstream = 'main', rewrite = 'x' }]",
+            "does not begin at the root",
+        ),
+        (
+            "routes = [{ upstream = 'main', waiting = 3 }]",
+            "set inflight too",
+        ),
+        (
+            "routes = [{ redirect = '/x', redirect_status = 200 }]",
+            "is no redirect",
+        ),
+        (
+            "routes = [{ split = [{ upstream = 'main', weight = 0 }] }]",
+            "raise a weight",
+        ),
+        (
+            "routes = [{ name = 'a', upstream = 'main' }, { name = 'a', upstream = 'main' }]",
+            "two routes are named `a`",
+        ),
+        (
+            "upstreams.x = { endpoints = ['nonsense'] }",
+            "http://host:port",
+        ),
+        (
+            "upstreams.x = { endpoints = ['http://a'], weights = [1, 2] }",
+            "as many weights as endpoints",
+        ),
+        (
+            "upstreams.x = { endpoints = ['http://a'], limit = 5000 }",
+            "above max_limit",
+        ),
+        (
+            "upstreams.main = { endpoints = ['http://a'] }",
+            "remove one of them",
+        ),
+        ("policy = { file = 'no-such-file.toml' }", "mend the rules"),
+        ("tenants.a = { weight = 0 }", "out of range"),
+        (
+            "tls = { listen = ['127.0.0.1:2'], certificates = [{ cert = 'no.pem', key = 'no.pem' }] }",
+            "no.pem",
+        ),
+    ];
+    for (text, expected) in cases {
+        let whole = match text.starts_with('[') {
+            true => text.to_owned(),
+            false => format!("{TO}{text}\n"),
+        };
+        let said = mistakes(&whole);
+        assert!(said.contains(expected), "{text}\nsays: {said}");
+        // What nobody wrote has no line; everything else has one.
+        let placed = said.contains("test.toml:") || text == "[gateway]";
+        assert!(placed, "{text}\nsays: {said}");
+    }
+}
+
+// req: KN-13
+#[test]
+fn several_contradictions_are_told_at_once() {
+    let text = format!(
+        "{TO}proxy_protocol = true\nqueue = {{ items = 1, per_tenant = 2 }}\nroutes = [{{ upstream = 'a' }}]\n"
+    );
+    let said = mistakes(&text);
+    for part in [
+        "set trusted_hops",
+        "lower queue.per_tenant",
+        "no upstream `a`",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+}
