@@ -7,6 +7,7 @@ use std::time::Duration;
 use testkit::process::{Process, Program};
 
 pub mod command;
+pub mod gateway;
 pub mod log;
 pub mod readiness;
 mod rounds;

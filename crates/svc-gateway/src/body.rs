@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_rules::forward::strip_trailers;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 use upstream::{Reply, SendError};
 
 use crate::journey::Journey;
@@ -27,11 +27,39 @@ pub struct Passing {
     journey: Box<Journey>,
     /// How long the upstream may be silent; `None` for what is meant to be.
     patience: Option<Duration>,
+    /// Whether it may then go on as a stream.
+    may_rest: bool,
+    /// Bytes that have to come for the upstream to be given its time anew.
+    enough: u64,
     /// Made when it is first waited for: most bodies come with their head.
-    alarm: Option<Pin<Box<Sleep>>>,
-    waiting: bool,
+    wait: Option<Box<Wait>>,
     ended: bool,
 }
+
+/// How an upstream may take its time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pace {
+    /// It is a stream: whenever there is something to say.
+    Own,
+    /// It is silent for no longer than this.
+    Steady(Duration),
+    /// A call that may be a stream: who is silent for this long is one.
+    Calls(Duration),
+}
+
+/// Somebody waits for the upstream, or has.
+struct Wait {
+    alarm: Pin<Box<Sleep>>,
+    /// Since when, if somebody does now.
+    since: Option<Instant>,
+    /// What is left of the upstream's time.
+    left: Duration,
+    /// What has come since it was given.
+    bytes: u64,
+}
+
+/// A body of declared length is there to be sent: it comes at this pace at least. One without may be made as it goes.
+const BYTES_PER_SECOND: u64 = 240;
 
 /// Why an answer broke off after it had begun.
 #[derive(Debug, thiserror::Error)]
@@ -45,13 +73,20 @@ pub enum BrokenOff {
 }
 
 impl Answer {
-    pub(crate) fn passing(reply: Reply, journey: Box<Journey>, patience: Option<Duration>) -> Self {
+    pub(crate) fn passing(reply: Reply, journey: Box<Journey>, pace: Pace) -> Self {
+        let patience = match pace {
+            Pace::Own => None,
+            Pace::Steady(patience) | Pace::Calls(patience) => Some(patience),
+        };
+        let declared = reply.size_hint().exact();
+        let enough = |patience: Duration| patience.as_secs().max(1) * BYTES_PER_SECOND;
         let mut passing = Box::new(Passing {
             reply,
             journey,
             patience,
-            alarm: None,
-            waiting: false,
+            may_rest: matches!(pace, Pace::Calls(_)),
+            enough: declared.and(patience).map_or(1, enough),
+            wait: None,
             ended: false,
         });
         if passing.reply.is_end_stream() {
@@ -81,7 +116,6 @@ impl Passing {
                 Poll::Ready(Some(Err(BrokenOff::Upstream(error))))
             }
             Poll::Ready(Some(Ok(frame))) => {
-                self.waiting = false;
                 let frame = self.passed(frame);
                 // Nobody asks for more once as much has come as was promised.
                 if self.reply.is_end_stream() {
@@ -95,7 +129,11 @@ impl Passing {
 
     fn passed(&mut self, frame: Frame<Bytes>) -> Frame<Bytes> {
         if let Some(data) = frame.data_ref() {
-            self.journey.bytes += data.len() as u64;
+            let bytes = data.len() as u64;
+            self.journey.bytes += bytes;
+            if let (Some(wait), Some(patience)) = (&mut self.wait, self.patience) {
+                wait.came(bytes, self.enough, patience);
+            }
             return frame;
         }
         match frame.into_trailers() {
@@ -112,17 +150,47 @@ impl Passing {
         let Some(patience) = self.patience else {
             return Poll::Pending;
         };
-        let until = || kernel::clock::now() + patience;
-        let alarm = self
-            .alarm
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until())));
-        if !std::mem::replace(&mut self.waiting, true) {
-            alarm.as_mut().reset(until());
+        let wait = self.wait.get_or_insert_with(|| Wait::new(patience));
+        ready!(wait.poll(cx));
+        if self.may_rest && self.journey.becomes_stream().is_ok() {
+            self.patience = None;
+            return Poll::Pending;
         }
-        ready!(alarm.as_mut().poll(cx));
         self.ended = true;
         self.journey.broke_off(&Refusal::DeadlineUpstream);
         Poll::Ready(Some(Err(BrokenOff::Silent)))
+    }
+}
+
+impl Wait {
+    fn new(patience: Duration) -> Box<Self> {
+        Box::new(Self {
+            alarm: Box::pin(tokio::time::sleep(patience)),
+            since: None,
+            left: patience,
+            bytes: 0,
+        })
+    }
+
+    /// Ready when the upstream has used up its time.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.since.is_none() {
+            let now = kernel::clock::now();
+            self.since = Some(now);
+            self.alarm.as_mut().reset(now + self.left);
+        }
+        self.alarm.as_mut().poll(cx)
+    }
+
+    /// Something came: that gives the upstream its time anew, if it was enough.
+    fn came(&mut self, bytes: u64, enough: u64, patience: Duration) {
+        self.bytes += bytes;
+        let waited = self.since.take().map(|since| kernel::clock::now() - since);
+        if self.bytes >= enough {
+            (self.bytes, self.left) = (0, patience);
+        } else {
+            self.left = self.left.saturating_sub(waited.unwrap_or_default());
+        }
     }
 }
 

@@ -131,6 +131,10 @@ impl Service for Gateway {
     type Body = Answer;
 
     async fn call(&self, request: Request<Upload>, visit: &Visit) -> Response<Answer> {
+        #[cfg(feature = "chaos")]
+        if let Some(killed) = crate::chaos::kill(&self.shared, &request) {
+            return killed;
+        }
         request::answer(self.plan(), request, visit).await
     }
 

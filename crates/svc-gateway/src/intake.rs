@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Bytes, BytesMut};
 use front_door::{Upload, UploadError};
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use http_rules::decode::{BadBody, Coding, Decoder, Limits};
@@ -18,6 +18,9 @@ use crate::reject::Refusal;
 
 /// Bodies up to this may be kept to be sent again.
 pub(crate) const KEPT_BYTES: u64 = 64 * 1024;
+
+/// How the type of a call's messages begins. They come when there is something to say, both ways.
+pub(crate) const GRPC: &[u8] = b"application/grpc";
 
 /// No body decodes to more than this.
 const DECODED_BYTES: u64 = 8 * 1024 * 1024;
@@ -117,6 +120,14 @@ impl Intake {
             coded: Bytes::new(),
             ended: false,
             verdict: Arc::default(),
+        }
+    }
+
+    /// Takes as long as there is nothing to say, where that is the custom.
+    pub(crate) fn at_its_pace(&mut self, headers: &HeaderMap) {
+        let kind = headers.get(CONTENT_TYPE);
+        if kind.is_some_and(|kind| kind.as_bytes().starts_with(GRPC)) {
+            self.upload.unhurried();
         }
     }
 

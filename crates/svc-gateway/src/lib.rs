@@ -6,6 +6,8 @@ mod backend;
 mod body;
 mod budget;
 mod caller;
+#[cfg(feature = "chaos")]
+mod chaos;
 pub mod config;
 mod dispatch;
 mod forward;

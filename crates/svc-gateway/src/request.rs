@@ -348,6 +348,7 @@ async fn take_in(draft: &mut Draft, route: &Route) -> Result<Taken, Refusal> {
         return Ok(Taken::nothing());
     };
     let mut intake = Intake::new(upload, draft.most_bytes);
+    intake.at_its_pace(&draft.parts.headers);
     if route.decode {
         intake.decode(&mut draft.parts.headers)?;
     }

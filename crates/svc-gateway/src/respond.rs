@@ -17,7 +17,8 @@ use http_rules::request_id;
 use kernel::serve::problem::REASON_HEADER;
 use upstream::{Reply, Timing};
 
-use crate::body::Answer;
+use crate::body::{Answer, Pace};
+use crate::intake::GRPC;
 use crate::journey::Journey;
 use crate::quota::Standing;
 use crate::reject::Refusal;
@@ -42,19 +43,22 @@ pub(crate) fn answer(
         route.response_edits.apply(&mut parts.headers);
     }
     parts.version = http::Version::HTTP_11;
-    let mut patience = Some(journey.plan.upstream_patience);
-    if is_event_stream(&parts.headers) {
-        patience = None;
-        if let Err(refusal) = journey.becomes_stream() {
-            return self::refusal(journey, refusal);
-        }
+    let pace = pace(&parts.headers, journey.plan.upstream_patience);
+    if matches!(pace, Pace::Own)
+        && let Err(refusal) = journey.becomes_stream()
+    {
+        return self::refusal(journey, refusal);
     }
-    Response::from_parts(parts, Answer::passing(reply, journey, patience))
+    Response::from_parts(parts, Answer::passing(reply, journey, pace))
 }
 
-fn is_event_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE);
-    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+fn pace(headers: &HeaderMap, patience: Duration) -> Pace {
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    match kind {
+        Some(kind) if kind.starts_with(b"text/event-stream") => Pace::Own,
+        Some(kind) if kind.starts_with(GRPC) => Pace::Calls(patience),
+        _ => Pace::Steady(patience),
+    }
 }
 
 /// An answer that needed no upstream.

@@ -1,6 +1,8 @@
 //! Upgraded connections: once both ends have agreed, bytes pass both ways until one of them is done.
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response};
@@ -9,6 +11,7 @@ use http_rules::request_id;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use kernel::tasks::TaskKind;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use upstream::Reply;
 
 use crate::body::Answer;
@@ -21,6 +24,9 @@ pub(crate) static TUNNEL: TaskKind = TaskKind {
     name: "gateway_tunnel",
     doc: "passes the bytes of one upgraded connection",
 };
+
+/// Bytes passed on at once.
+const PIECE: usize = 8 * 1024;
 
 /// A client that wants another protocol.
 pub(crate) struct Wish {
@@ -73,7 +79,8 @@ pub(crate) fn open(mut journey: Box<Journey>, ends: Ends) -> Response<Answer> {
     headers.insert(request_id::NAME, journey.id.clone());
     tunnels.spawn(async move {
         let mut journey = journey;
-        match pass(ends.client, ends.upstream).await {
+        let patience = journey.plan.upstream_patience;
+        match pass(ends.client, ends.upstream, patience).await {
             Ok(bytes) => {
                 journey.bytes = bytes;
                 journey.finish();
@@ -87,10 +94,54 @@ pub(crate) fn open(mut journey: Box<Journey>, ends: Ends) -> Response<Answer> {
     response
 }
 
-async fn pass(client: OnUpgrade, upstream: OnUpgrade) -> io::Result<u64> {
+type Io = TokioIo<Upgraded>;
+
+/// Both ways until both ends are done. Once one is, the other may be silent for as long as `patience` says: it has
+/// nobody left to wait for.
+async fn pass(client: OnUpgrade, upstream: OnUpgrade, patience: Duration) -> io::Result<u64> {
     let opened = async { tokio::try_join!(client, upstream) }.await;
     let (client, upstream): (Upgraded, Upgraded) = opened.map_err(io::Error::other)?;
-    let (mut client, mut upstream) = (TokioIo::new(client), TokioIo::new(upstream));
-    let (_, back) = tokio::io::copy_bidirectional(&mut client, &mut upstream).await?;
-    Ok(back)
+    let (from_client, to_client) = split(TokioIo::new(client));
+    let (from_upstream, to_upstream) = split(TokioIo::new(upstream));
+    let (there, back) = (AtomicU64::new(0), AtomicU64::new(0));
+    let mut up = std::pin::pin!(one_way(from_client, to_upstream, &there));
+    let mut down = std::pin::pin!(one_way(from_upstream, to_client, &back));
+    tokio::select! {
+        ended = &mut up => { ended?; alone(down, &back, patience).await?; }
+        ended = &mut down => { ended?; alone(up, &there, patience).await?; }
+    }
+    Ok(back.load(Ordering::Relaxed))
+}
+
+async fn one_way(
+    mut from: ReadHalf<Io>,
+    mut to: WriteHalf<Io>,
+    moved: &AtomicU64,
+) -> io::Result<()> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        let length = from.read(&mut piece).await?;
+        if length == 0 {
+            return to.shutdown().await;
+        }
+        to.write_all(&piece[..length]).await?;
+        to.flush().await?;
+        moved.fetch_add(length as u64, Ordering::Relaxed);
+    }
+}
+
+/// The rest of one way, for as long as something moves.
+async fn alone(
+    mut way: impl Future<Output = io::Result<()>> + Unpin,
+    moved: &AtomicU64,
+    patience: Duration,
+) -> io::Result<()> {
+    loop {
+        let before = moved.load(Ordering::Relaxed);
+        match tokio::time::timeout(patience, &mut way).await {
+            Ok(ended) => return ended,
+            Err(_) if moved.load(Ordering::Relaxed) == before => return Ok(()),
+            Err(_) => {}
+        }
+    }
 }

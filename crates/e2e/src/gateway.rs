@@ -1,0 +1,199 @@
+//! The gateway under test: the binary with a config of its own, on a free port.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::Value;
+use testkit::http::{self, Connection, Failure, Response, request_bytes};
+use testkit::process::{Metrics, Process, Program};
+
+use crate::{START, binary, log, runtime};
+
+/// How long an answer may take before it counts as none.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A gateway that has said it is ready.
+#[derive(Debug)]
+pub struct Gateway {
+    /// Its process.
+    pub process: Process,
+    /// Its admin server.
+    pub admin: SocketAddr,
+    /// Its plain door.
+    pub door: SocketAddr,
+}
+
+/// The whole config file for this `[gateway]` section, which begins with its own keys and has its tables below them.
+#[must_use]
+pub fn config(section: &str) -> String {
+    format!("[gateway]\nlisten = [\"127.0.0.1:0\"]\n{section}")
+}
+
+/// A section with one route for everything, to one upstream `main` with these further keys.
+#[must_use]
+pub fn to(upstream: SocketAddr, keys: &str) -> String {
+    format!(
+        "[[gateway.routes]]\nname = \"all\"\nupstream = \"main\"\n\
+         [gateway.upstreams.main]\nendpoints = [\"http://{upstream}\"]\n{keys}\n"
+    )
+}
+
+/// `macronode run` with this `[gateway]` section and a log for machines.
+///
+/// # Panics
+/// If no temporary directory can be had.
+#[must_use]
+pub fn program(section: &str) -> Program {
+    let runtime = runtime();
+    let args = ["run", "--runtime", &runtime];
+    let sets = ["admin.listen=127.0.0.1:0", "log.format=json"];
+    let program = Program::new(binary()).expect("a temporary directory");
+    let program = sets.iter().fold(program.args(args), |program, set| {
+        program.arg("--set").arg(set)
+    });
+    program.config(&config(section)).expect("a writable file")
+}
+
+impl Gateway {
+    /// Starts one with this `[gateway]` section.
+    pub async fn start(section: &str) -> Self {
+        Self::of(program(section)).await
+    }
+
+    /// Starts a program and waits until it is ready.
+    ///
+    /// # Panics
+    /// If it does not become ready in time.
+    pub async fn of(program: Program) -> Self {
+        let process = program.start().expect("the binary starts");
+        process.wait_ready(START).await.expect("a ready node");
+        let announced = process.announced(START).await.expect("its ready line");
+        Self {
+            admin: announced["admin"],
+            door: announced["gateway.http"],
+            process,
+        }
+    }
+
+    /// A request on a connection of its own, and its answer.
+    pub async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Response, Failure> {
+        let headers = [headers, &[("connection", "close")]].concat();
+        let request = request_bytes(method, "gate.test", path, &headers, body);
+        http::exchange(self.door, &request, PATIENCE).await
+    }
+
+    /// A GET that is answered.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub async fn get(&self, path: &str) -> Response {
+        self.get_with(path, &[]).await
+    }
+
+    /// A GET with these headers that is answered.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub async fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Response {
+        let answer = self.ask("GET", path, headers, b"").await;
+        answer.unwrap_or_else(|failure| panic!("GET {path}: {failure}"))
+    }
+
+    /// A connection that is kept.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub async fn connect(&self) -> Connection {
+        let opened = Connection::open(self.door, PATIENCE).await;
+        opened.expect("a connection")
+    }
+
+    /// Replaces the config and waits until the new one is in force.
+    ///
+    /// # Panics
+    /// If it is refused.
+    pub async fn reload(&self, section: &str) {
+        let before = self.config_status().await;
+        self.process
+            .replace_config(&config(section))
+            .expect("a writable directory");
+        let generation = before["generation"].as_u64();
+        crate::wait::eventually("the new config is in force", PATIENCE, async || {
+            let status = self.config_status().await;
+            assert_eq!(status["last_error"], "", "{status}");
+            status["generation"].as_u64() > generation
+        })
+        .await;
+    }
+
+    /// What the node says of its config.
+    ///
+    /// # Panics
+    /// If it says nothing.
+    pub async fn config_status(&self) -> Value {
+        let said = http::get(self.admin, "/status").await.expect("a status");
+        let page: Value = serde_json::from_slice(&said.body).expect("JSON");
+        page["config"].clone()
+    }
+
+    /// Its metrics.
+    ///
+    /// # Panics
+    /// If they cannot be read.
+    pub async fn metrics(&self) -> Metrics {
+        self.process.metrics().await.expect("metrics")
+    }
+
+    /// How many requests were refused for this reason.
+    ///
+    /// # Panics
+    /// If the metrics cannot be read.
+    pub async fn rejected(&self, reason: &str) -> u64 {
+        let metrics = self.metrics().await;
+        metrics.sum("rejected_total", &[("reason", reason)]) as u64
+    }
+
+    /// Ends it in good order.
+    ///
+    /// # Panics
+    /// If it does not end well, or leaves tasks behind.
+    pub async fn end(&self) {
+        assert!(self.process.signal(libc::SIGTERM).expect("a process"));
+        let status = self.process.wait_exit(PATIENCE).await.expect("an end");
+        assert_eq!(status.code(), Some(0), "{status}");
+        log::books(&self.process).await;
+    }
+}
+
+/// A refusal that explains itself: the same reason in header and body, and nothing of what stands behind.
+///
+/// # Panics
+/// If it is not.
+pub fn assert_refusal(answer: &Response, status: u16, reason: &str) {
+    let text = answer.text();
+    assert_eq!(
+        (answer.status, answer.header("x-macronode-reason")),
+        (status, Some(reason)),
+        "{text}"
+    );
+    assert_eq!(
+        answer.header("content-type"),
+        Some("application/problem+json")
+    );
+    let body: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(body["status"], status, "{text}");
+    assert_eq!(body["reason"], reason, "{text}");
+    assert_eq!(
+        body["request_id"].as_str(),
+        answer.header("x-request-id"),
+        "{text}"
+    );
+    assert!(!text.contains("127.0.0.1"), "an address leaks: {text}");
+    assert!(!text.contains("http://"), "a URL leaks: {text}");
+}
