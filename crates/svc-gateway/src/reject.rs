@@ -8,6 +8,7 @@ use http_rules::path::BadPath;
 use passport::Denied;
 
 use crate::quota::{OverRate, Standing, Whose};
+use crate::routes::Allowed;
 
 pub use table::{Reason, reasons};
 
@@ -28,8 +29,8 @@ pub(crate) enum Refusal {
     HeadTooLarge,
     /// No route takes it.
     NoRoute,
-    /// A route takes it, by another method.
-    OtherMethod,
+    /// A route takes it, by one of these methods.
+    OtherMethod(Allowed),
     /// The host asked for is not the one the connection was made for.
     Misdirected,
     /// It has been here before.
@@ -141,7 +142,7 @@ impl Refusal {
             Refusal::Unknown(_) => 401,
             Refusal::Forbidden | Refusal::BeyondCredential => 403,
             Refusal::NoRoute => 404,
-            Refusal::OtherMethod => 405,
+            Refusal::OtherMethod(_) => 405,
             Refusal::BodySlow => 408,
             Refusal::BodyTooLarge => 413,
             Refusal::TargetTooLong => 414,
@@ -180,7 +181,7 @@ impl Refusal {
             Refusal::TargetTooLong => "target-too-long",
             Refusal::HeadTooLarge => "head-too-large",
             Refusal::NoRoute => "no-route",
-            Refusal::OtherMethod => "method-not-allowed",
+            Refusal::OtherMethod(_) => "method-not-allowed",
             Refusal::Misdirected => "misdirected",
             Refusal::Loop => "loop",
             Refusal::Unknown(denied) => unknown(*denied),
@@ -227,7 +228,7 @@ impl Refusal {
             Refusal::TargetTooLong => "the request target is too long",
             Refusal::HeadTooLarge => "the request head is too large to be sent on",
             Refusal::NoRoute => "nothing here takes this host and path",
-            Refusal::OtherMethod => "this path does not take this method",
+            Refusal::OtherMethod(_) => "this path does not take this method",
             Refusal::Misdirected => "this host is not served on the connection it was asked on",
             Refusal::Loop => "the request has come through this node before",
             Refusal::Unknown(Denied::Missing) => "show who you are: an API key or a bearer token",

@@ -207,7 +207,7 @@ fn find<'p>(
     };
     match plan.router.find(question) {
         Found::Route(route) => Ok(route),
-        Found::OtherMethod => Err(Refusal::OtherMethod),
+        Found::OtherMethod(allowed) => Err(Refusal::OtherMethod(allowed)),
         Found::Nothing => Err(Refusal::NoRoute),
     }
 }

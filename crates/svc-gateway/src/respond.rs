@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+    ALLOW, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
     WWW_AUTHENTICATE,
 };
 use http::request::Parts;
@@ -124,6 +124,9 @@ pub(crate) fn problem(refusal: &Refusal, id: &str) -> Response<Bytes> {
     }
     if status == StatusCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    if let Refusal::OtherMethod(allowed) = refusal {
+        headers.insert(ALLOW, allowed.value());
     }
     if let Some(standing) = refusal.standing() {
         rate(headers, &standing);

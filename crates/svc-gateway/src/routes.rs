@@ -4,8 +4,10 @@ use hashbrown::HashMap;
 use http::{HeaderMap, HeaderName, Method};
 use regex::Regex;
 
+pub(crate) use allowed::Allowed;
 pub(crate) use matcher::{Matcher, MatcherError, PathMatch, hosts, methods};
 
+mod allowed;
 mod matcher;
 
 /// All routes, laid out so that finding one does not depend on how many there are.
@@ -60,8 +62,8 @@ pub(crate) struct Question<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found<'a, T> {
     Route(&'a T),
-    /// Something lives there, but not for this method.
-    OtherMethod,
+    /// Something lives there, but for these methods only.
+    OtherMethod(Allowed),
     Nothing,
 }
 
@@ -119,21 +121,21 @@ impl<T> Router<T> {
 
     /// The route that a request takes.
     pub(crate) fn find(&self, question: Question<'_>) -> Found<'_, T> {
-        let mut other_method = false;
+        let mut allowed = None;
         for paths in self.at(question.host) {
             if let Some(route) = paths.find(question.path, |route| {
-                let fits = self.routes[route].conditions.fit(question);
-                other_method |= fits == Fit::OtherMethod;
+                let conditions = &self.routes[route].conditions;
+                let fits = conditions.fit(question);
+                if fits == Fit::OtherMethod {
+                    let allowed = allowed.get_or_insert_with(Allowed::default);
+                    allowed.add(&conditions.methods);
+                }
                 fits == Fit::Yes
             }) {
                 return Found::Route(&self.routes[route].target);
             }
         }
-        if other_method {
-            Found::OtherMethod
-        } else {
-            Found::Nothing
-        }
+        allowed.map_or(Found::Nothing, Found::OtherMethod)
     }
 
     /// The host's own routes, then those of the domains above it, nearest first, then those of any host.

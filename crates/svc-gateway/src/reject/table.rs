@@ -10,6 +10,7 @@ use passport::{Denied, IssuerId};
 
 use super::Refusal;
 use crate::quota::{OverRate, Standing, Whose};
+use crate::routes::Allowed;
 
 /// A reason a request is refused for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ fn all() -> Vec<Refusal> {
         Refusal::Misdirected,
         Refusal::Loop,
         Refusal::NoRoute,
-        Refusal::OtherMethod,
+        Refusal::OtherMethod(Allowed::default()),
     ]);
     let denied = [
         Denied::Missing,
