@@ -62,6 +62,20 @@ async fn a_head_that_drips_after_a_nap_is_timed_like_any_other() {
 }
 
 // req: GW-03
+#[tokio::test]
+async fn a_head_that_began_while_another_request_was_answered_is_timed_from_the_answer() {
+    let house = House::open(quick()).await;
+    let mut stream = house.connect().await;
+    let both = b"GET /slow HTTP/1.1\r\nhost: a\r\n\r\nGET / HT";
+    stream.write_all(both).await.unwrap();
+    let mut answer = [0; 1024];
+    let read = stream.read(&mut answer).await.unwrap();
+    assert!(answer[..read].ends_with(b"hello"));
+    let (took, _) = until_closed(&mut stream).await;
+    assert!(took >= QUICK.head && took < QUICK.head + LATE, "{took:?}");
+}
+
+// req: GW-03
 // attack: D-14
 #[tokio::test]
 async fn a_peer_that_stops_reading_is_closed_after_the_write_time() {
