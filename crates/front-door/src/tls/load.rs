@@ -101,7 +101,7 @@ pub enum TlsError {
     },
     /// A certificate that no client could ask for.
     #[error(
-        "the certificate in {} names no host; issue it with subject alternative names, or make it the first and the default",
+        "the certificate in {} names no host; issue it with subject alternative names, or make it the default",
         file.display()
     )]
     Nameless {
