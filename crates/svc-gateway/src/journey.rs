@@ -162,6 +162,8 @@ impl Journey {
         self.reason = refusal.reason();
         self.note_refusal();
         let outcome = match refusal {
+            // Less time than it usually takes says nothing about the upstream.
+            Refusal::DeadlineUpstream if !self.had_its_time() => None,
             Refusal::DeadlineUpstream
             | Refusal::Unreachable
             | Refusal::UpstreamReset
@@ -177,6 +179,14 @@ impl Journey {
         self.reason = refusal.reason();
         self.note_refusal();
         self.settle(Some(Outcome::Failure));
+    }
+
+    /// Whether it has held its place for as long as others do.
+    fn had_its_time(&self) -> bool {
+        let (Some(place), Some(backend)) = (&self.place, &self.backend) else {
+            return true;
+        };
+        self.now().saturating_sub(place.since) > backend.body.usual.get()
     }
 
     fn note_refusal(&self) {

@@ -317,7 +317,8 @@ async fn admit(
         return Err(Refusal::Internal);
     };
     let slots = &backend.body.slots;
-    let (asked_at, work) = (journey.now(), caller.work(until));
+    let asked_at = journey.now();
+    let work = caller.work(latest_start(asked_at, until, backend.body.usual.get()));
     match slots.enter(work).await {
         Ok(place) => journey.placed(backend, place, asked_at),
         Err(refused) => return Err(turned_away(refused, || slots.advice(work))),
@@ -328,6 +329,12 @@ async fn admit(
         journey.gated(lease);
     }
     Ok(())
+}
+
+/// When it is too late to begin: who has a place with no time left to use it wastes the place, and the answer too. At
+/// least half of the time there is may be spent waiting, however slow the upstream was.
+fn latest_start(now: Duration, until: Duration, usual: Duration) -> Duration {
+    until.saturating_sub(usual.min(until.saturating_sub(now) / 2))
 }
 
 fn turned_away(refused: Refused, advice: impl FnOnce() -> Duration) -> Refusal {
@@ -368,5 +375,20 @@ async fn take_in(draft: &mut Draft, route: &Route) -> Result<Taken, Refusal> {
             verdict: Some(intake.verdict()),
             payload: Payload::Stream(Box::new(intake)),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: GW-09, GW-02
+    #[test]
+    fn nobody_begins_with_less_time_left_than_it_takes_yet_half_of_it_may_be_waited() {
+        let ms = Duration::from_millis;
+        assert_eq!(latest_start(ms(100), ms(2_100), ms(50)), ms(2_050));
+        assert_eq!(latest_start(ms(100), ms(2_100), ms(0)), ms(2_100));
+        assert_eq!(latest_start(ms(100), ms(2_100), ms(60_000)), ms(1_100));
+        assert_eq!(latest_start(ms(300), ms(200), ms(50)), ms(200));
     }
 }
