@@ -76,7 +76,7 @@ pub(crate) async fn start_node(sets: &[&str]) -> Process {
         .expect("a temporary directory can be made")
         // Symbols for backtraces take ten times the memory of the node.
         .env("RUST_BACKTRACE", "0")
-        .arg("run");
+        .args(["run", "--demo", "kernel"]);
     let sets = quiet.iter().chain(sets).flat_map(|set| ["--set", *set]);
     let node = program.args(sets).start().expect("the node starts");
     node.announced(Duration::from_secs(10))

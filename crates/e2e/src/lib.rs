@@ -11,6 +11,7 @@ pub mod gateway;
 pub mod log;
 pub mod readiness;
 mod rounds;
+pub mod schema;
 pub mod wait;
 
 pub use rounds::rounds;
@@ -63,7 +64,7 @@ pub fn run_on(runtime: &str, sets: &[&str]) -> Program {
         "log.format=json",
     ];
     let program = Program::new(binary()).expect("a temporary directory");
-    let program = program.args(["run", "--runtime", runtime]);
+    let program = program.args(["run", "--demo", "kernel", "--runtime", runtime]);
     quiet
         .iter()
         .chain(sets)

@@ -41,10 +41,13 @@ impl Sockets {
 
     fn start(&self, names: &str, script: &str) -> Activated {
         let mut command = Command::new("/bin/sh");
-        command
-            .args(["-c", script])
-            .arg(binary())
-            .args(["run", "--runtime", &runtime()]);
+        command.args(["-c", script]).arg(binary()).args([
+            "run",
+            "--demo",
+            "kernel",
+            "--runtime",
+            &runtime(),
+        ]);
         for set in [
             "admin.listen=127.0.0.1:0",
             "demo.listen=127.0.0.1:0",

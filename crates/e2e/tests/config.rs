@@ -242,10 +242,9 @@ fn defaults_give_way_to_the_file_the_file_to_the_environment_the_environment_to_
         }
         let said = ran(&mut command);
         assert_eq!(said.code, Some(0), "{said:?}");
-        let line = said
-            .stdout
-            .lines()
-            .find_map(|line| line.strip_prefix("workers = "));
+        let section = said.stdout.lines().skip_while(|line| *line != "[demo]");
+        let mut lines = section.filter_map(|line| line.strip_prefix("workers = "));
+        let line = lines.next();
         line.unwrap().to_owned()
     };
     assert_eq!(printed(false, None, None), "4");

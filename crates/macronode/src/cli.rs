@@ -98,16 +98,21 @@ pub(crate) struct ConfigArgs {
     /// Set one key, over file and environment; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
-    /// What holds without a file.
-    #[arg(skip)]
+    /// Which demonstration holds without a file.
+    #[arg(long = "demo", value_enum, value_name = "WHICH", default_value_t)]
     pub(crate) built_in: BuiltIn,
 }
 
 /// Configs that need no file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BuiltIn {
+    /// A gateway in front of a small origin, and three tenants that ask too much of it.
     #[default]
-    Demonstration,
+    Gateway,
+    /// A bounded queue, supervised workers, and a child that crashes.
+    Kernel,
+    /// What `proxy` runs on.
+    #[value(skip)]
     Proxy,
 }
 

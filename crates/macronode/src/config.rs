@@ -272,6 +272,12 @@ pub(crate) fn door_limits(connections: usize) -> DoorLimits {
 /// The config of a node that was given none.
 const DEMONSTRATION: Source = Source::BuiltIn {
     name: "(built-in demonstration)",
+    text: include_str!("demo/demonstration.toml"),
+};
+
+/// The config of a node that was given none and is to show the kernel alone.
+const KERNEL: Source = Source::BuiltIn {
+    name: "(built-in demonstration of the kernel)",
     text: "[demo]\n",
 };
 
@@ -285,7 +291,8 @@ const PROXY: Source = Source::BuiltIn {
 pub(crate) fn source(args: &ConfigArgs) -> Source {
     match (&args.config, args.built_in) {
         (Some(path), _) => Source::File(path.clone()),
-        (None, BuiltIn::Demonstration) => DEMONSTRATION,
+        (None, BuiltIn::Gateway) => DEMONSTRATION,
+        (None, BuiltIn::Kernel) => KERNEL,
         (None, BuiltIn::Proxy) => PROXY,
     }
 }

@@ -1,4 +1,5 @@
-//! The embedded demonstration: a door, a worker pool behind a bounded queue, a load, and a child that crashes.
+//! The embedded demonstration: an origin that a crowd asks too much of, through the gateway; and the kernel's own: a
+//! door, a worker pool behind a bounded queue, a load, and a child that crashes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +20,8 @@ use crate::config::{Settings, door_limits};
 use config::{DemoSettings, DemoText};
 
 pub(crate) mod config;
+pub(crate) mod crowd;
+pub(crate) mod origin;
 pub(crate) mod page;
 
 /// Units waiting for a worker.
@@ -82,8 +85,8 @@ pub(crate) static FLAKY: ChildSpec = ChildSpec {
 /// Its part of the reference.
 pub(crate) static TABLES: Tables = Tables {
     queues: &[&WORK, &WORK_AGAIN],
-    tasks: &[&UNIT],
-    locks: &[],
+    tasks: &[&UNIT, &crowd::VISIT],
+    locks: &[&crowd::DESK],
     metrics: &[],
 };
 

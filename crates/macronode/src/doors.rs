@@ -13,6 +13,7 @@ use svc_gateway::Gateway;
 use svc_gateway::tree as gateway;
 
 use crate::config::NodeText;
+use crate::demo::origin::ORIGIN;
 
 /// The bound listeners.
 #[derive(Clone)]
@@ -25,6 +26,8 @@ pub(crate) struct Doors {
     pub(crate) gateway_tls: Vec<Arc<Door>>,
     /// Of the demonstration.
     pub(crate) demo: Option<Arc<Door>>,
+    /// Of the demonstration's origin.
+    pub(crate) origin: Option<Arc<Door>>,
 }
 
 /// Why a listener could not be had.
@@ -84,6 +87,11 @@ impl Doors {
                 error,
             })
         };
+        // Those that may be inherited without a name come first, in the order that is promised.
+        let admin = door("admin", "admin.listen", text.admin.listen)?;
+        let demo_text = text.demo.as_ref();
+        let demo = demo_text.map(|demo| door("demo", "demo.listen", demo.listen));
+        let demo = demo.transpose()?;
         let (plain, secure) = match &text.gateway {
             Some(gateway) => Gateway::addresses(gateway),
             None => Default::default(),
@@ -96,15 +104,14 @@ impl Doors {
         };
         let gateway = doors("gateway.listen", &gateway::HTTP, plain)?;
         let gateway_tls = doors("gateway.tls.listen", &gateway::TLS, secure)?;
+        let crowd = demo_text.and_then(|demo| demo.crowd.as_ref());
+        let origin = crowd.map(|crowd| door(ORIGIN.name, "demo.crowd.origin", crowd.origin));
         Ok(Self {
+            admin,
             gateway,
             gateway_tls,
-            admin: door("admin", "admin.listen", text.admin.listen)?,
-            demo: text
-                .demo
-                .as_ref()
-                .map(|demo| door("demo", "demo.listen", demo.listen))
-                .transpose()?,
+            demo,
+            origin: origin.transpose()?,
         })
     }
 
@@ -119,7 +126,7 @@ impl Doors {
 
     fn all(&self) -> impl Iterator<Item = &Arc<Door>> {
         let gateway = self.gateway.iter().chain(&self.gateway_tls);
-        let others = [Some(&self.admin), self.demo.as_ref()];
+        let others = [Some(&self.admin), self.demo.as_ref(), self.origin.as_ref()];
         gateway.chain(others.into_iter().flatten())
     }
 
@@ -142,11 +149,10 @@ impl Inherited {
         let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
         let names: Vec<&str> = names.split(':').collect();
         let mut fds = ListenFd::from_env();
-        let named = |index: usize| {
-            names
-                .get(index)
-                .filter(|name| matches!(**name, "admin" | "demo") || name.starts_with("gateway."))
+        let ours = |name: &str| {
+            matches!(name, "admin" | "demo") || name == ORIGIN.name || name.starts_with("gateway.")
         };
+        let named = |index: usize| names.get(index).filter(|name| ours(name));
         let listeners = (0..fds.len())
             .filter_map(|index| {
                 let listener = fds.take_tcp_listener(index).ok().flatten()?;

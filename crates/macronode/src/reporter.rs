@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use kernel::bus::{Event, Notice};
@@ -33,8 +32,16 @@ pub(crate) fn child(doors: &Doors, handover: &Handover) -> Child {
     for (name, address) in doors.addresses() {
         write!(lines, " {name}={address}").expect("writing to a String does not fail");
     }
-    if let Some(demo) = &doors.demo {
-        lines.push_str(&invitation(demo.address(), doors.admin.address()));
+    if let Some(first) = invitation(doors) {
+        let admin = doors.admin.address();
+        let tries = [
+            first,
+            format!("curl http://{admin}/readyz"),
+            format!("macronode status --admin {admin}"),
+            format!("macronode drain --admin {admin}"),
+        ];
+        lines.push_str("\n  try  ");
+        lines.push_str(&tries.join("\n       "));
     }
     let handover = handover.clone();
     Child::new(&REPORTER, move |context| {
@@ -42,12 +49,19 @@ pub(crate) fn child(doors: &Doors, handover: &Handover) -> Child {
     })
 }
 
-/// What to try on the demonstration.
-fn invitation(demo: SocketAddr, admin: SocketAddr) -> String {
-    format!(
-        "\n  try  curl -i 'http://{demo}/work?ms=20'\n       curl http://{admin}/readyz\n       \
-         macronode status --admin {admin}\n       macronode drain --admin {admin}"
-    )
+/// What to try first on the demonstration.
+fn invitation(doors: &Doors) -> Option<String> {
+    let (demo, admin) = (doors.demo.as_ref()?.address(), doors.admin.address());
+    Some(match (&doors.origin, doors.gateway.first()) {
+        (Some(_), Some(gateway)) => {
+            let gateway = gateway.address();
+            format!(
+                "curl -i -H 'x-tenant: gold' http://{gateway}/\n       \
+                 curl http://{admin}/gateway\n       macronode top --admin {admin}"
+            )
+        }
+        _ => format!("curl -i 'http://{demo}/work?ms=20'"),
+    })
 }
 
 /// How long to wait for the last inessential child before the node is announced without it.

@@ -20,6 +20,7 @@ use svc_gateway::Gateway;
 
 use crate::cli::{ConfigArgs, RunArgs};
 use crate::config::{NodeText, RuntimeKind, Settings, load_config, source};
+use crate::demo;
 use crate::doors::Doors;
 use crate::exit::Exit;
 use crate::files::FileLimits;
@@ -118,16 +119,17 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
     let text = loaded.text.clone();
+    let origin = demo::origin::Placement::of(doors.origin.as_deref());
     let gateway = match text
         .gateway
         .as_ref()
-        .map(|text| Gateway::new(&kernel, text))
+        .map(|text| Gateway::new(&kernel, &origin.placed(text)))
     {
         None => None,
         Some(Ok(gateway)) => Some(gateway),
         Some(Err(error)) => return cannot_start(format_args!("gateway: {error}")),
     };
-    let applied = with_gateway(applied, gateway.clone());
+    let applied = with_gateway(applied, gateway.clone(), origin);
     let (reloader, live) = Reloader::new(
         &kernel,
         (source(args), args.sets.clone()),
@@ -227,11 +229,12 @@ fn new_level(telemetry: &Arc<Telemetry>) -> Arc<dyn Fn(&Settings) + Send + Sync>
 fn with_gateway(
     applied: Arc<dyn Fn(&Settings) + Send + Sync>,
     gateway: Option<Arc<Gateway>>,
+    origin: demo::origin::Placement,
 ) -> Arc<dyn Fn(&Settings) + Send + Sync> {
     Arc::new(move |settings| {
         applied(settings);
         if let (Some(gateway), Some(text)) = (&gateway, &settings.gateway)
-            && let Err(error) = gateway.apply(text)
+            && let Err(error) = gateway.apply(&origin.placed(text))
         {
             tracing::error!(error, "the gateway keeps its config");
         }

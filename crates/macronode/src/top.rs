@@ -106,7 +106,7 @@ impl Look<'_> {
         let rows = list(&self.view["tenants"]).iter().take(most).map(|tenant| {
             let before = self.earlier("tenants", "tenant", &tenant["tenant"]);
             let refused = self.reasons(&tenant["refused"], before.map(|one| &one["refused"]));
-            let total: f64 = refused.iter().map(|(_, count)| count).sum();
+            let total = refused.iter().fold(0.0, |sum, (_, count)| sum + count);
             let why = refused
                 .iter()
                 .take(3)

@@ -39,7 +39,7 @@ pub(crate) static CONFIG: ChildSpec = ChildSpec {
 };
 
 /// Every child this node may have, for the reference page.
-pub(crate) static SPECS: [&ChildSpec; 19] = [
+pub(crate) static SPECS: [&ChildSpec; 21] = [
     &ADMIN,
     &CONFIG,
     &reporter::REPORTER,
@@ -59,6 +59,8 @@ pub(crate) static SPECS: [&ChildSpec; 19] = [
     &demo::DOOR,
     &demo::LOAD,
     &demo::FLAKY,
+    &demo::origin::ORIGIN,
+    &demo::crowd::CROWD,
 ];
 
 /// What the children are made of.
@@ -104,6 +106,28 @@ pub(crate) fn children(text: &NodeText, parts: &Parts) -> Vec<Child> {
             door.clone(),
             &parts.live,
             &parts.kernel,
+        ));
+    }
+    children.extend(crowd(text, parts));
+    children
+}
+
+/// The demonstration's origin, and its crowd where the gateway has a door for it.
+fn crowd(text: &NodeText, parts: &Parts) -> Vec<Child> {
+    let demo = text.demo.as_ref();
+    let (Some(crowd), Some(origin)) = (
+        demo.and_then(|demo| demo.crowd.as_ref()),
+        &parts.doors.origin,
+    ) else {
+        return Vec::new();
+    };
+    let mut children = vec![demo::origin::child(crowd, origin)];
+    if let (Some(gateway), Some(door)) = (&parts.gateway, parts.doors.gateway.first()) {
+        children.push(demo::crowd::child(
+            crowd,
+            door.address(),
+            &parts.live,
+            gateway,
         ));
     }
     children

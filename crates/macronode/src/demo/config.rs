@@ -34,6 +34,44 @@ pub(crate) struct DemoText {
     /// Time between crashes of a child that panics on purpose, in milliseconds, drawn at random; 0: never.
     #[schemars(range(min = 0, max = 3_600_000))]
     pub(crate) crash_every_ms: u64,
+    /// The gateway's demonstration; absent: off.
+    pub(crate) crowd: Option<CrowdText>,
+}
+
+/// A small origin, and three tenants that ask too much of it through the gateway.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CrowdText {
+    /// Where the origin listens; the gateway's endpoint `http://demo.origin` means it.
+    #[schemars(extend("x-reload" = "restart", "x-allowed" = "IP:PORT, such as 127.0.0.1:8080 or [::1]:8080"))]
+    pub(crate) origin: SocketAddr,
+    /// Requests the origin works on at once; more wait, first come first served.
+    #[schemars(range(min = 1, max = 64), extend("x-reload" = "restart"))]
+    pub(crate) places: u32,
+    /// Time it works on each, in milliseconds.
+    #[schemars(range(min = 10, max = 10_000), extend("x-reload" = "restart"))]
+    pub(crate) service_ms: u64,
+    /// How many times what the origin can do the tenant `noisy` asks for; 0: nobody asks for anything.
+    #[schemars(range(min = 0, max = 10))]
+    pub(crate) noise: u32,
+}
+
+impl Default for CrowdText {
+    fn default() -> Self {
+        Self {
+            origin: SocketAddr::from(([127, 0, 0, 1], 8620)),
+            places: 8,
+            service_ms: 100,
+            noise: 3,
+        }
+    }
+}
+
+impl CrowdText {
+    /// Requests a second the origin can answer.
+    pub(crate) fn capacity(&self) -> f64 {
+        f64::from(self.places) * 1_000.0 / self.service_ms as f64
+    }
 }
 
 impl Default for DemoText {
@@ -46,6 +84,7 @@ impl Default for DemoText {
             deadline_ms: 2_000,
             rate: 200,
             crash_every_ms: 15_000,
+            crowd: None,
         }
     }
 }
@@ -80,6 +119,8 @@ pub(crate) struct DemoSettings {
     pub(crate) rate: u64,
     /// Mean time between crashes on purpose.
     pub(crate) crash_every: Option<Duration>,
+    /// How many times the origin's capacity the noisy tenant asks for.
+    pub(crate) noise: u32,
 }
 
 impl From<&DemoText> for DemoSettings {
@@ -89,6 +130,7 @@ impl From<&DemoText> for DemoSettings {
             rate: text.rate,
             crash_every: (text.crash_every_ms > 0)
                 .then(|| Duration::from_millis(text.crash_every_ms)),
+            noise: text.crowd.as_ref().map_or(0, |crowd| crowd.noise),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use kernel::serve::Door;
+use svc_gateway::Gateway;
 
 use super::finding::Finding;
 use super::holder::{Holder, holder};
@@ -29,9 +30,18 @@ pub(super) fn findings(text: &NodeText) -> Vec<Finding> {
 }
 
 fn addresses(text: &NodeText) -> Vec<(&'static str, SocketAddr)> {
-    let demo = text.demo.as_ref().map(|demo| ("demo.listen", demo.listen));
-    let admin = ("admin.listen", text.admin.listen);
-    [Some(admin), demo].into_iter().flatten().collect()
+    let mut all = vec![("admin.listen", text.admin.listen)];
+    if let Some(demo) = &text.demo {
+        all.push(("demo.listen", demo.listen));
+        let crowd = demo.crowd.iter();
+        all.extend(crowd.map(|crowd| ("demo.crowd.origin", crowd.origin)));
+    }
+    if let Some(gateway) = &text.gateway {
+        let (plain, secure) = Gateway::addresses(gateway);
+        all.extend(plain.into_iter().map(|at| ("gateway.listen", at)));
+        all.extend(secure.into_iter().map(|at| ("gateway.tls.listen", at)));
+    }
+    all
 }
 
 /// Who is in the way.
