@@ -57,19 +57,21 @@ impl Reply {
         for place in &mut reply.ahead {
             match rest.at_hand()? {
                 Next::Frame(frame) => *place = Some(frame),
-                Next::Later => {
-                    reply.rest = Some(Box::new(rest));
-                    return Ok(reply);
-                }
+                Next::Later => return Ok(reply.with(rest)),
                 Next::End => return rest.end(now, true).map(|()| reply),
             }
         }
         if rest.body.is_end_stream() {
             return rest.end(now, true).map(|()| reply);
         }
+        Ok(reply.with(rest))
+    }
+
+    /// From here on the endpoint owes something only while somebody waits for it.
+    fn with(mut self, mut rest: Rest) -> Self {
         rest.ready.lease.owes(None);
-        reply.rest = Some(Box::new(rest));
-        Ok(reply)
+        self.rest = Some(Box::new(rest));
+        self
     }
 
     /// How long the parts of this try took.

@@ -130,6 +130,17 @@ async fn a_herd_at_a_half_open_endpoint_sends_one_probe() {
         assert_eq!(fetch(&pool, "/").await.unwrap().0, 200);
     }
     assert_eq!(only(&pool).breaker, "closed");
+    origin.set_default(Fault::Reset);
+    let at_rest = fetch(&pool, "/").await.unwrap_err();
+    assert!(at_rest.is_stale(), "a reset at rest says nothing yet");
+    for _ in 0..5 {
+        fetch(&pool, "/").await.unwrap_err();
+    }
+    assert_eq!(
+        only(&pool).breaker,
+        "open",
+        "it still hears after it has closed"
+    );
 }
 
 #[tokio::test]
