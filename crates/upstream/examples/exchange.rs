@@ -1,8 +1,8 @@
 //! What one exchange costs its client: this pool, a connection driven by a task of its own, hyper-util's client.
 //!
 //! `exchange compare [requests] [clients] [bytes]` runs all three in turn, several times, each in a process of its own,
-//! and prints processor time per request; `THREADS=2` gives each a runtime of two. `exchange pool|spawned|legacy ADDRESS REQUESTS CLIENTS BYTES` runs one, for
-//! a profiler.
+//! and prints processor time per request; `THREADS=2` gives each a runtime of two. For a profiler,
+//! `exchange pool|spawned|legacy ADDRESS REQUESTS CLIENTS BYTES` runs one.
 
 use std::error::Error;
 use std::net::SocketAddr;

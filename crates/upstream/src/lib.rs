@@ -1,9 +1,9 @@
 //! Pools of upstream endpoints: balancing, health, breakers, slow start, DNS, and the connections themselves.
 //!
-//! A [`Pool`] is told what it should be ([`PoolSpec`]) and lives as a child of the supervisor ([`Pool::run`]). A request
-//! takes three steps: [`Pool::pick`] chooses an endpoint and counts the request in, [`Pick::ready`] takes a connection,
-//! [`Ready::send`] sends. The [`Reply`] that comes back is the response's body; its end counts the request out, tells
-//! the endpoint's breaker and latency, and gives the connection back.
+//! A [`Pool`] is told what it should be ([`PoolSpec`]) and lives as a child of the supervisor ([`Pool::run`]). A
+//! request takes three steps: [`Pool::pick`] chooses an endpoint and counts the request in, [`Pick::ready`] takes a
+//! connection, [`Ready::send`] sends. The [`Reply`] that comes back is the response's body; its end counts the request
+//! out, tells the endpoint's breaker and latency, and gives the connection back.
 
 mod allow;
 mod balance;

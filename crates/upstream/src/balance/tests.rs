@@ -56,7 +56,11 @@ proptest! {
 
     // req: GW-11
     #[test]
-    fn least_never_leaves_somebody_with_less(field in shares(), costs in proptest::collection::vec(0u8..9, 8), seed: u64) {
+    fn least_never_leaves_somebody_with_less(
+        field in shares(),
+        costs in proptest::collection::vec(0u8..9, 8),
+        seed: u64,
+    ) {
         let cost = |index: usize| f32::from(costs[index]) + 1.0;
         let picked = least(&field, cost, &mut Rng::with_seed(seed));
         let burden = |index: usize| cost(index) / field[index];
@@ -84,7 +88,8 @@ proptest! {
         let dearest = (0..field.len()).rev().find(|index| field[*index] > 0.0);
         let rng = &mut Rng::with_seed(seed);
         for _ in 0..64 {
-            for picked in [cheaper_of_two(&field, cost, rng), cheaper_by_share(&field, cost, rng)].into_iter().flatten() {
+            let both = [cheaper_of_two(&field, cost, rng), cheaper_by_share(&field, cost, rng)];
+            for picked in both.into_iter().flatten() {
                 prop_assert!(field[picked] > 0.0);
                 prop_assert_ne!(Some(picked), dearest);
             }
@@ -93,7 +98,11 @@ proptest! {
 
     // req: GW-11
     #[test]
-    fn when_one_goes_only_its_keys_move(mut field in proptest::collection::vec((1u8..4).prop_map(f32::from), 2..9), gone in any::<prop::sample::Index>(), seed: u64) {
+    fn when_one_goes_only_its_keys_move(
+        mut field in proptest::collection::vec((1u8..4).prop_map(f32::from), 2..9),
+        gone in any::<prop::sample::Index>(),
+        seed: u64,
+    ) {
         let gone = gone.index(field.len());
         let identity = |index: usize| index as u64 * 7919;
         let keys: Vec<u64> = (0..500).map(|key| mix(seed ^ key)).collect();

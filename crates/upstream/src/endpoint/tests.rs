@@ -4,7 +4,11 @@ use proptest::prelude::*;
 proptest! {
     // req: GW-11
     #[test]
-    fn slow_start_grows_from_a_tenth_to_the_whole(slow in 1u64..60_000, passed in 0u64..120_000, later in 0u64..60_000) {
+    fn slow_start_grows_from_a_tenth_to_the_whole(
+        slow in 1u64..60_000,
+        passed in 0u64..120_000,
+        later in 0u64..60_000,
+    ) {
         let (slow, at) = (Duration::from_millis(slow), Duration::from_millis);
         let (share, next) = (ramp_share(at(passed), slow), ramp_share(at(passed + later), slow));
         prop_assert!((RAMP_FROM..=1.0).contains(&share));
