@@ -45,8 +45,9 @@ pub(crate) struct Patience {
     pub(crate) body_bytes: u64,
 }
 
-/// A resting connection gives up its buffers after so many ticks.
-const NAP: u32 = 10;
+/// A resting connection gives up its buffers after so many ticks. What it gives up the allocator does not give back to
+/// the system: memory follows the number that are awake at once, so this is short.
+const NAP: u32 = 2;
 
 impl Patience {
     pub(crate) fn new(settings: &DoorSettings) -> Self {
