@@ -1,0 +1,99 @@
+//! Any number of tenants: what is known of them has its bounds.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails where it stands"
+)]
+
+use std::net::SocketAddr;
+
+use e2e::gateway::{Gateway, to};
+use testkit::upstream::Upstream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// The tenant header of whoever comes over loopback is believed.
+const TRUSTED: &str =
+    "trusted_hops = [\"127.0.0.0/8\"]\n[gateway.identity]\ntenant_header = \"x-tenant\"\n";
+
+/// A request of each of these tenants, in batches on one connection; how many were answered 200.
+async fn crowd(door: SocketAddr, tenants: std::ops::Range<u32>) -> usize {
+    const BATCH: usize = 200;
+    let mut stream = TcpStream::connect(door).await.unwrap();
+    let (names, mut passed) = (tenants.collect::<Vec<_>>(), 0);
+    for batch in names.chunks(BATCH) {
+        let request = |name: &u32| {
+            format!("GET / HTTP/1.1\r\nhost: gate.test\r\nx-tenant: tenant-{name}\r\n\r\n")
+        };
+        let requests: String = batch.iter().map(request).collect();
+        let (mut reading, mut writing) = stream.split();
+        let write = async { writing.write_all(requests.as_bytes()).await.unwrap() };
+        let read = async {
+            let (mut text, mut whole, mut answers) = (String::new(), 0, 0);
+            while answers < batch.len() {
+                let mut piece = [0; 32 * 1024];
+                let length = reading.read(&mut piece).await.unwrap();
+                assert!(length > 0, "closed");
+                text.push_str(std::str::from_utf8(&piece[..length]).unwrap());
+                // A line may have come in part: only what is whole is counted.
+                let until = text.rfind("\r\n").map_or(0, |end| end + 2);
+                for line in text[..until].lines() {
+                    answers += usize::from(line.starts_with("x-request-id:"));
+                    whole += usize::from(line.contains("HTTP/1.1 200 "));
+                }
+                text.drain(..until);
+            }
+            whole
+        };
+        passed += tokio::join!(write, read).1;
+    }
+    // The bodies of a batch's last answers may still be on their way; nobody asks on this connection again.
+    passed
+}
+
+/// The same in four lanes.
+async fn crowds(door: SocketAddr, tenants: std::ops::Range<u32>) -> usize {
+    let part = tenants.len() as u32 / 4;
+    let lane = |lane: u32| {
+        let first = tenants.start + lane * part;
+        tokio::spawn(crowd(door, first..first + part))
+    };
+    let lanes: Vec<_> = (0..4).map(lane).collect();
+    let mut passed = 0;
+    for lane in lanes {
+        passed += lane.await.unwrap();
+    }
+    passed
+}
+
+// req: KN-22
+// attack: H-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_thousand_tenants_take_no_more_metrics_and_no_more_memory_than_there_is_for_them()
+{
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set_journal(0);
+    // Most are refused, and so come into every table there is.
+    let section = format!(
+        "{TRUSTED}[gateway.quota]\nper_tenant = {{ per_second = 1 }}\nglobal = {{ per_second = 100 }}\n\
+         [gateway.access_log]\nlevel = \"off\"\n{}",
+        to(upstream.addr(), "")
+    );
+    let gateway = Gateway::start(&section).await;
+    let mut passed = crowds(gateway.door, 0..70_000).await;
+    let before = gateway.process.resident_bytes().unwrap();
+    passed += crowds(gateway.door, 70_000..100_000).await;
+    let after = gateway.process.resident_bytes().unwrap();
+    let page = testkit::http::get(gateway.admin, "/metrics").await;
+    let page = page.unwrap().text();
+    let series = page.lines().filter(|line| !line.starts_with('#')).count();
+    println!("{passed} passed; {series} series; {before} bytes, then {after}");
+    assert!(passed >= 100, "{passed}");
+    assert!(series <= 1_000, "{series} series");
+    assert!(!page.contains("tenant-"), "a tenant's name is a label");
+    assert!(
+        after.saturating_sub(before) <= 4 << 20,
+        "{before}, then {after}"
+    );
+    assert!(after <= 96 << 20, "{after}");
+}
