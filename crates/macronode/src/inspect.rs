@@ -97,3 +97,6 @@ fn judged<T>(loaded: Result<T, Mistakes>, valid: impl FnOnce(T) -> Exit) -> Exit
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
