@@ -62,7 +62,7 @@ pub fn serve(settings: Settings) -> io::Result<()> {
         ready.extend(epoll.wait(timeout)?);
         for event in ready.drain(..) {
             if event.token == LISTENER {
-                origin.accept(&listener, &epoll)?;
+                origin.accept(&listener, &epoll);
             } else {
                 origin.attend(event);
             }
@@ -98,6 +98,14 @@ pub fn start(port: &Port, core: usize) -> Result<Process, String> {
         std::thread::sleep(Duration::from_millis(10));
     }
     Err(odd(&"it does not answer"))
+}
+
+/// What an origin that no longer answers said last.
+pub fn last_words(origin: &Process) -> String {
+    let lines = origin.lines();
+    let last = lines.last().map_or("nothing", |line| line.text.as_str());
+    let status = origin.status();
+    format!("the origin is gone ({status:?}), having said: {last}")
 }
 
 struct Origin {
@@ -146,19 +154,21 @@ impl Origin {
         Some(due.saturating_sub(self.now()))
     }
 
-    fn accept(&mut self, listener: &TcpListener, epoll: &Epoll) -> io::Result<()> {
+    /// A client that is gone before it is seated is no reason to stop serving the others.
+    fn accept(&mut self, listener: &TcpListener, epoll: &Epoll) {
         loop {
             let stream = match listener.accept() {
                 Ok((stream, _)) => stream,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // The client is gone already, or descriptors ran out for the moment.
-                Err(_) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(_) => return,
             };
-            stream.set_nonblocking(true)?;
-            stream.set_nodelay(true)?;
+            let ready = stream.set_nonblocking(true);
+            let ready = ready.and_then(|()| stream.set_nodelay(true));
             let client = self.clients.insert(Client::new(stream));
-            if let Some(Client { stream, .. }) = self.clients.get_mut(client) {
-                epoll.add(stream, client)?;
+            let seated = self.clients.get_mut(client);
+            let watched = seated.map_or(Ok(()), |seated| epoll.add(&seated.stream, client));
+            if ready.and(watched).is_err() {
+                self.clients.release(client);
             }
         }
     }

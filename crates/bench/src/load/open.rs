@@ -56,6 +56,8 @@ pub struct Outcome {
     pub window: Duration,
     /// How many connections were opened.
     pub connections: u64,
+    /// Answers below 400, in time, that came while it was counted; whenever they were asked for.
+    pub answered: u64,
 }
 
 /// Later than this at the 99th percentile, and the generator measured itself.
@@ -74,8 +76,7 @@ impl Outcome {
 
     /// Answers below 400 in time, of all streams.
     pub fn goodput_per_s(&self) -> f64 {
-        let ok: u64 = self.streams.iter().map(|stream| stream.ok).sum();
-        ok as f64 / self.window.as_secs_f64()
+        self.answered as f64 / self.window.as_secs_f64()
     }
 
     /// How late the generator was.

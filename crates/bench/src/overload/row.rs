@@ -21,7 +21,7 @@ pub(super) struct Row {
     pub(super) refusal_p99_ms: Option<f64>,
     pub(super) timed_out_percent: f64,
     /// Work the origin did for clients that had left, in percent of all it did.
-    pub(super) wasted_percent: Option<f64>,
+    pub(super) wasted_percent: f64,
     /// Of those who came again when they were told to.
     pub(super) word_kept_at_once_percent: Option<f64>,
     pub(super) word_kept_within_double_percent: Option<f64>,
@@ -40,7 +40,12 @@ impl Keyed for Row {
 }
 
 impl Row {
-    pub(super) fn new(contender: Contender, scenario: Scenario, outcome: &Outcome) -> Self {
+    pub(super) fn new(
+        contender: Contender,
+        scenario: Scenario,
+        outcome: &Outcome,
+        wasted_percent: f64,
+    ) -> Self {
         let polite = outcome.stream(POLITE);
         let of_polite = |quantile| number(quantile_ms(&polite?.latency, quantile));
         let noisy = || {
@@ -75,7 +80,7 @@ impl Row {
                 sum(|stream| stream.intended),
             )
             .unwrap_or(0.0),
-            wasted_percent: None,
+            wasted_percent,
             word_kept_at_once_percent: percent(sum(|stream| stream.word.kept_at_once), tried),
             word_kept_within_double_percent: percent(
                 sum(|stream| stream.word.kept_within_double),

@@ -10,13 +10,13 @@ use super::scenario::{Change, Scenario, WEIGHTS};
 use super::{CONNECTIONS_MAX, Length, PATIENCE};
 use crate::load::open::{Outcome, Plan};
 use crate::load::wire::ask;
-use crate::origin::start as start_origin;
+use crate::origin::{last_words, start as start_origin};
 use crate::peers::{Door, Launch, OTHER_CORE, Place};
 
 pub(super) fn run(contender: Contender, scenario: Scenario, length: Length) -> Result<Row, String> {
     let reserve = || Port::reserve().map_err(|error| format!("no port is free: {error}"));
     let (origin_port, port) = (reserve()?, reserve()?);
-    let (_origin, origin) = (start_origin(&origin_port, OTHER_CORE)?, origin_port.addr());
+    let (process, origin) = (start_origin(&origin_port, OTHER_CORE)?, origin_port.addr());
     let place = Place {
         listen: port.addr(),
         origin,
@@ -49,9 +49,8 @@ pub(super) fn run(contender: Contender, scenario: Scenario, length: Length) -> R
         let changed = change.join().map_err(|_| "the origin was not changed")?;
         changed?;
     }
-    let mut row = Row::new(contender, scenario, &outcome);
-    row.wasted_percent = wasted_percent(origin);
-    Ok(row)
+    let wasted_percent = wasted_percent(origin).ok_or_else(|| last_words(&process))?;
+    Ok(Row::new(contender, scenario, &outcome, wasted_percent))
 }
 
 fn apply(origin: SocketAddr, change: Change) -> Result<(), String> {
@@ -63,9 +62,10 @@ fn apply(origin: SocketAddr, change: Change) -> Result<(), String> {
     }
 }
 
+/// Nothing when the origin does not say; nought when it did no work.
 fn wasted_percent(origin: SocketAddr) -> Option<f64> {
     let (_, body) = ask(origin, "/stats").ok()?;
     let stats: serde_json::Value = serde_json::from_slice(&body).ok()?;
     let (done, departed) = (stats["done"].as_f64()?, stats["departed"].as_f64()?);
-    (done > 0.0).then(|| crate::results::rounded(departed * 100.0 / done))
+    Some(crate::results::rounded(departed * 100.0 / done.max(1.0)))
 }

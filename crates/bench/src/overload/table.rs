@@ -101,7 +101,7 @@ fn cells(row: &Row) -> [String; COLUMNS.len()] {
         maybe(row.capacity_percent),
         maybe(row.refusal_p99_ms),
         format!("{:.1}", row.timed_out_percent),
-        maybe(row.wasted_percent),
+        format!("{:.1}", row.wasted_percent),
         maybe(row.late_p99_ms),
     ]
 }

@@ -16,6 +16,7 @@ fn outcome(names: &[&str]) -> Outcome {
         lateness: new_histogram(),
         window: Duration::from_secs(1),
         connections: 0,
+        answered: names.len() as u64 * 80,
     }
 }
 
@@ -30,6 +31,7 @@ fn a_row_says_what_became_of_the_polite_and_of_all() {
         Contender::HaproxyExpert,
         Scenario::OneNoisy,
         &outcome(&["polite", "noisy-1"]),
+        0.0,
     );
     assert_eq!(row.polite_ok_percent, Some(80.0));
     assert!(
@@ -50,6 +52,7 @@ fn weights_are_compared_by_what_was_served() {
         Contender::OursFound,
         Scenario::Weights,
         &outcome(&["gold", "silver"]),
+        0.0,
     );
     assert_eq!(row.weight_ratio, Some(1.0));
     assert_eq!(row.polite_ok_percent, None);
@@ -78,7 +81,9 @@ fn what_is_shown_holds_every_row_and_marks_an_invalid_one() {
         .into_iter()
         .flat_map(|contender| Scenario::ALL.map(|scenario| (contender, scenario)))
         .filter(|(contender, scenario)| scenario.suits(*contender))
-        .map(|(contender, scenario)| Row::new(contender, scenario, &outcome(&["polite", "noisy"])))
+        .map(|(contender, scenario)| {
+            Row::new(contender, scenario, &outcome(&["polite", "noisy"]), 0.0)
+        })
         .collect();
     let (text, page) = (table::text(&rows), table::markdown(&rows));
     assert_eq!(text.matches("INVALID").count(), rows.len());

@@ -91,6 +91,7 @@ impl<'a> Crowd<'a> {
                 lateness: new_histogram(),
                 window: plan.length - plan.warm_up,
                 connections: 0,
+                answered: 0,
             },
             buffer: vec![0; READ_AT_ONCE],
         })
@@ -252,6 +253,9 @@ impl<'a> Crowd<'a> {
     }
 
     fn note(&mut self, shot: Shot, end: End, sent_at: Duration, now: Duration) {
+        let kept = matches!(end, End::Answered { status } if status < 400);
+        let counted = self.plan.warm_up <= now && now < self.plan.length;
+        self.outcome.answered += u64::from(kept && counted);
         let tally = &mut self.outcome.streams[shot.stream];
         let Some(plea) = shot.plea else {
             if shot.intended >= self.plan.warm_up {
@@ -260,7 +264,6 @@ impl<'a> Crowd<'a> {
             }
             return;
         };
-        let kept = matches!(end, End::Answered { status } if status < 400);
         let in_time = now.saturating_sub(plea.refused_at) <= plea.said * 2;
         tally.word.tried += u64::from(plea.tries == 1);
         tally.word.kept_at_once += u64::from(kept && plea.tries == 1);
