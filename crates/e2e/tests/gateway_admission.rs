@@ -21,6 +21,9 @@ use testkit::http::{Response, request_bytes};
 use testkit::load::{Load, Stream};
 use testkit::upstream::{Reply, Upstream};
 
+/// Header lines.
+type Fields<'a> = &'a [(&'a str, &'a str)];
+
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
@@ -303,7 +306,7 @@ async fn what_no_rule_allows_is_denied() {
     let section = format!("{TRUSTED}{rules}{}", to(upstream.addr(), ""));
     let gateway = Gateway::start(&section).await;
     let good = ("x-tenant", "good");
-    let cases: [(&str, &[(&str, &str)], &[u8], bool); 6] = [
+    let cases: [(&str, Fields<'_>, &[u8], bool); 6] = [
         ("GET", &[good], b"", true),
         ("POST", &[good], b"ten bytes!", true),
         ("POST", &[good], b"more than ten", false),
@@ -388,7 +391,7 @@ async fn an_api_key_names_its_tenant_and_goes_no_further() {
         assert_eq!(seen.get("x-api-key"), None);
     }
     let wrong = format!("{}x", &key[..key.len() - 1]);
-    let cases: [(&[(&str, &str)], u16, &str); 4] = [
+    let cases: [(Fields<'_>, u16, &str); 4] = [
         (&[], 401, "identity-missing"),
         (&[("x-api-key", &wrong)], 401, "identity-refused"),
         (

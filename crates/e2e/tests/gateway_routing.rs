@@ -16,6 +16,9 @@ use testkit::load::{Load, Stream};
 use testkit::process::Port;
 use testkit::upstream::{Reply, Upstream};
 
+/// Header lines.
+type Fields<'a> = &'a [(&'a str, &'a str)];
+
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
@@ -98,7 +101,7 @@ async fn the_most_specific_route_wins() {
     }
     let gateway = Gateway::start(&section).await;
     let both: &[(&str, &str)] = &[("x-beta", "1"), ("x-any", "x")];
-    let cases: [(&str, &[(&str, &str)], &str); 25] = [
+    let cases: [(&str, Fields<'_>, &str); 25] = [
         ("GET api.example.com /h", &[], "host"),
         ("GET API.Example.COM /h", &[], "host"),
         ("GET api.example.com:8080 /h/x", &[], "host"),
