@@ -27,7 +27,7 @@ pub(crate) struct Backend {
 /// What of an upstream outlives a config.
 pub(crate) struct Lasting {
     pub(crate) pool: Arc<Pool>,
-    pub(crate) slots: Slots,
+    pub(crate) slots: Arc<Slots>,
     pub(crate) budget: RetryBudget,
     pub(crate) usual: Usual,
     pub(crate) metrics: UpstreamMetrics,

@@ -293,6 +293,9 @@ pub struct QueueText {
     /// Of them, of one tenant.
     #[schemars(range(min = 1, max = 1_000_000), extend("x-reload" = "restart"))]
     pub per_tenant: usize,
+    /// How long anybody waits for a place, in milliseconds; who would have to wait longer is told at once.
+    #[schemars(range(min = 1, max = 600_000), extend("x-reload" = "restart"))]
+    pub wait_ms: u64,
     /// Who goes when the queue is full: the newcomer, or the oldest.
     #[schemars(extend("x-reload" = "restart"))]
     pub overflow: OverflowText,
@@ -303,6 +306,7 @@ impl Default for QueueText {
         Self {
             items: 512,
             per_tenant: 64,
+            wait_ms: 500,
             overflow: OverflowText::RejectNew,
         }
     }

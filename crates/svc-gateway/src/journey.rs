@@ -39,6 +39,8 @@ pub(crate) struct Journey {
     times: Times,
     status: u16,
     reason: &'static str,
+    /// An upstream was asked, and has not answered yet.
+    pub(crate) sent: bool,
     settled: bool,
 }
 
@@ -77,6 +79,7 @@ impl Journey {
             times: Times::default(),
             status: 499,
             reason: "client-gone",
+            sent: false,
             settled: false,
             plan,
         })
@@ -115,6 +118,7 @@ impl Journey {
     pub(crate) fn headed(&mut self, status: u16, timing: Timing) {
         self.status = status;
         self.reason = "";
+        self.sent = false;
         self.times.connect = timing.connect.unwrap_or_default();
         self.times.upstream = self.now().saturating_sub(self.times.upstream_began);
         if let Some(backend) = &self.backend {
@@ -181,6 +185,15 @@ impl Journey {
         self.settle(Some(Outcome::Failure));
     }
 
+    /// Whether an upstream may still be busy with it, though nobody waits for its answer.
+    fn is_left_behind(&self) -> bool {
+        let given_up = [
+            Refusal::ClientGone.reason(),
+            Refusal::DeadlineUpstream.reason(),
+        ];
+        self.sent && given_up.contains(&self.reason)
+    }
+
     /// Whether it has held its place for as long as others do.
     fn had_its_time(&self) -> bool {
         let (Some(place), Some(backend)) = (&self.place, &self.backend) else {
@@ -205,9 +218,12 @@ impl Journey {
                 lasting.usual.note(now.saturating_sub(place.since));
             }
             let cost = self.route.as_ref().map_or(1, |route| route.cost);
-            lasting
-                .slots
-                .leave(place, outcome, cost, lasting.usual.get(), now);
+            match place.aftermath(now).filter(|_| self.is_left_behind()) {
+                Some(left) => self.plan.shared.linger(place, left),
+                None => lasting
+                    .slots
+                    .leave(place, outcome, cost, lasting.usual.get(), now),
+            }
         }
         if let Some(lease) = self.lease.take() {
             match outcome {

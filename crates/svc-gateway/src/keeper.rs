@@ -27,10 +27,12 @@ pub(crate) static STANDINGS: LockSpec = LockSpec {
     doc: "how each upstream stands, as its keeper saw it last",
 };
 
-/// How often the plan is looked at for upstreams that came or went.
-const GLANCE: Duration = Duration::from_millis(100);
+/// How often is looked for requests that have waited too long.
+const GLANCE: Duration = Duration::from_millis(20);
+/// How often the plan is looked at for upstreams that came or went, in glances.
+const PLAN_EVERY: u32 = 5;
 /// How often files of certificates are looked at, in glances.
-const FILES_EVERY: u32 = 10;
+const FILES_EVERY: u32 = 50;
 
 /// How each upstream stands; absent until it is known.
 type Standings = Arc<Lock<HashMap<String, Standing>>>;
@@ -84,9 +86,12 @@ pub(crate) async fn keep(context: Context, gateway: Arc<Gateway>) -> Result<(), 
     };
     let mut glances = tokio::time::interval(GLANCE);
     for glance in 0_u32.. {
-        keeper.follow();
-        keeper.follow_keys();
-        keeper.speak();
+        keeper.turn_away_late();
+        if glance.is_multiple_of(PLAN_EVERY) {
+            keeper.follow();
+            keeper.follow_keys();
+            keeper.speak();
+        }
         if glance.is_multiple_of(FILES_EVERY) {
             keeper.look_at_files().await;
         }
@@ -102,6 +107,13 @@ pub(crate) async fn keep(context: Context, gateway: Arc<Gateway>) -> Result<(), 
 }
 
 impl Keeper<'_> {
+    /// Those who wait are called when it is their turn; this is for those whose turn does not come in time.
+    fn turn_away_late(&self) {
+        for backend in &self.gateway.plan().backends {
+            backend.body.slots.expire();
+        }
+    }
+
     /// Begins to look after upstreams that came, and lets go of those that went.
     fn follow(&mut self) {
         let plan = self.gateway.plan();

@@ -47,6 +47,8 @@ pub(crate) enum Refusal {
     Verifications(Duration),
     /// The upstream's queue is full.
     QueueFull(Duration),
+    /// It has waited for a place as long as anybody does.
+    WaitedLong(Duration),
     /// The tenant's part of the queue is full.
     ShareFull(Duration),
     /// It was the oldest in the queue when room was needed.
@@ -150,6 +152,7 @@ impl Refusal {
             Refusal::OverRate(_)
             | Refusal::Verifications(_)
             | Refusal::QueueFull(_)
+            | Refusal::WaitedLong(_)
             | Refusal::ShareFull(_)
             | Refusal::Dropped(_)
             | Refusal::RouteBusy(_)
@@ -195,6 +198,7 @@ impl Refusal {
             },
             Refusal::Verifications(_) => "rate-verifications",
             Refusal::QueueFull(_) => "queue-full",
+            Refusal::WaitedLong(_) => "queue-wait",
             Refusal::ShareFull(_) => "share-full",
             Refusal::Dropped(_) => "dropped-oldest",
             Refusal::RouteBusy(_) => "route-busy",
@@ -241,6 +245,7 @@ impl Refusal {
             Refusal::OverRate(_) => "the rate is used up; come again later",
             Refusal::Verifications(_) => "too many credentials from this address; come again later",
             Refusal::QueueFull(_) => "too many requests wait; come again later",
+            Refusal::WaitedLong(_) => "no place came free in time; come again later",
             Refusal::ShareFull(_) => "too many of your requests wait; come again later",
             Refusal::Dropped(_) => "newer requests needed the room; come again later",
             Refusal::RouteBusy(_) => "this route has all it may have at once; come again later",
@@ -272,6 +277,7 @@ impl Refusal {
             Refusal::OverRate(over) => Some(over.retry_after),
             Refusal::Verifications(wait)
             | Refusal::QueueFull(wait)
+            | Refusal::WaitedLong(wait)
             | Refusal::ShareFull(wait)
             | Refusal::Dropped(wait)
             | Refusal::RouteBusy(wait)

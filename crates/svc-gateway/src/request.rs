@@ -134,6 +134,7 @@ async fn proceed(
         visit,
         until,
     );
+    journey.sent = true;
     let sent = dispatch::send(journey, call).await;
     journey.tries = sent.tries;
     let answer = sent.answer?;
@@ -319,9 +320,13 @@ async fn admit(
     let slots = &backend.body.slots;
     let asked_at = journey.now();
     let work = caller.work(latest_start(asked_at, until, backend.body.usual.get()));
-    match slots.enter(work).await {
+    match slots.enter(work, backend.body.usual.get()).await {
         Ok(place) => journey.placed(backend, place, asked_at),
-        Err(refused) => return Err(turned_away(refused, || slots.advice(work))),
+        Err(refused) => {
+            let late = journey.now() >= until;
+            let advice = || slots.advice(work, backend.body.usual.get());
+            return Err(turned_away(refused, late, advice));
+        }
     }
     if let Some(gate) = &route.gate {
         let lease = gate.enter_owned(journey.now(), Some(until)).await;
@@ -337,12 +342,13 @@ fn latest_start(now: Duration, until: Duration, usual: Duration) -> Duration {
     until.saturating_sub(usual.min(until.saturating_sub(now) / 2))
 }
 
-fn turned_away(refused: Refused, advice: impl FnOnce() -> Duration) -> Refusal {
+fn turned_away(refused: Refused, late: bool, advice: impl FnOnce() -> Duration) -> Refusal {
     match refused {
         Refused::Full => Refusal::QueueFull(advice()),
         Refused::TenantFull => Refusal::ShareFull(advice()),
         Refused::Dropped => Refusal::Dropped(advice()),
-        Refused::Expired => Refusal::DeadlineInQueue,
+        Refused::Expired if late => Refusal::DeadlineInQueue,
+        Refused::Expired => Refusal::WaitedLong(advice()),
         Refused::Closed => Refusal::Draining,
         Refused::UnknownClass | Refused::Weight | Refused::Cost => Refusal::Internal,
     }

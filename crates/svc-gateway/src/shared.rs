@@ -12,6 +12,7 @@ use http_rules::forward::Node;
 use kernel::Kernel;
 use kernel::blocking::Blocking;
 use kernel::clock::Timeline;
+use kernel::drain::Stage;
 use kernel::lock::{Lock, LockSpec};
 use kernel::pool::PoolHandle;
 use kernel::tasks::Spawner;
@@ -21,6 +22,7 @@ use crate::config::RouteText;
 use crate::dispatch::Sending;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
+use crate::slots::Place;
 
 /// Guards who has how many streams open.
 pub(crate) static STREAMS: LockSpec = LockSpec {
@@ -43,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) hasher: RandomState,
     workers: OnceLock<PoolHandle<Sending>>,
     tunnels: ArcSwapOption<Spawner>,
+    lingering: ArcSwapOption<Spawner>,
     gates: Gate<String>,
     /// Who had to wait or was refused.
     pub(crate) ledger: Ledger,
@@ -70,6 +73,7 @@ impl Shared {
             hasher: RandomState::new(),
             workers: OnceLock::new(),
             tunnels: ArcSwapOption::empty(),
+            lingering: ArcSwapOption::empty(),
             gates: Gate::new(config).expect("the default limit is allowed"),
             ledger: Ledger::new(),
             inflight: AtomicU32::new(0),
@@ -104,6 +108,25 @@ impl Shared {
     /// Who keeps tunnels; nobody while the node is not up, or ends.
     pub(crate) fn tunnels(&self) -> Option<Arc<Spawner>> {
         self.tunnels.load_full()
+    }
+
+    /// Keeps a place for a while whose upstream may not have noticed that nobody waits any more.
+    pub(crate) fn linger(&self, place: Place, left: Duration) {
+        let Some(keeper) = self.lingering.load_full() else {
+            return;
+        };
+        let shutdown = self.kernel.shutdown.clone();
+        keeper.spawn(async move {
+            let _place = place;
+            tokio::select! {
+                () = tokio::time::sleep(left) => {}
+                () = shutdown.reached(Stage::Grace) => {}
+            }
+        });
+    }
+
+    pub(crate) fn keep_lingering(&self, keeper: Option<Spawner>) {
+        self.lingering.store(keeper.map(Arc::new));
     }
 
     pub(crate) fn keep_tunnels(&self, keeper: Option<Spawner>) {

@@ -1,5 +1,7 @@
 //! The places of an upstream, handed out in fair order; how many there are is fixed, or found by itself.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use concurrency_gate::{Adaptive, Bounds, Outcome, Policy, Sample};
@@ -8,6 +10,15 @@ use kernel::clock::Timeline;
 use kernel::lock::{Lock, LockSpec};
 
 use crate::config::{ClassesText, OverflowText, QueueText};
+use pacer::Pacer;
+use promise::Promises;
+use reserve::Reserve;
+use tenants::Tenants;
+
+mod pacer;
+mod promise;
+mod reserve;
+mod tenants;
 
 /// Guards what a limit is found from.
 pub(crate) static ADAPTIVE: LockSpec = LockSpec {
@@ -27,10 +38,26 @@ const UNMEASURED: Duration = Duration::from_secs(1);
 /// Never sooner than this: a header counts in whole seconds, the body in milliseconds.
 const SOONEST: Duration = Duration::from_millis(10);
 
+/// Who waited less than this found a place at once: two readings of the clock are not a wait.
+const NO_WAIT: Duration = Duration::from_micros(200);
+/// Work that would have been over so soon is not waited for.
+const SHORT_AFTERMATH: Duration = Duration::from_millis(2);
+/// And none is waited for longer than this.
+const LONGEST_AFTERMATH: Duration = Duration::from_secs(5);
+
 /// The places of one upstream.
 pub(crate) struct Slots {
+    /// All places but those kept back.
     queue: FairQueue,
+    /// All places.
+    limit: AtomicU32,
     adaptive: Lock<Option<Adaptive>>,
+    tenants: Tenants,
+    reserve: Reserve,
+    pacer: Pacer,
+    promises: Promises,
+    /// How long anybody waits for a place.
+    longest_wait: Duration,
     timeline: Timeline,
 }
 
@@ -66,8 +93,37 @@ impl Limit {
 
 /// A place in use.
 pub(crate) struct Place {
-    slot: Slot,
+    slots: Arc<Slots>,
+    /// Absent for one of those kept back.
+    slot: Option<Slot>,
+    tenant: u64,
+    sparse: bool,
+    real_cost: Option<u64>,
     pub(crate) since: Duration,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let slots = &self.slots;
+        slots.tenants.end(self.tenant);
+        if self.sparse {
+            slots.reserve.end_sparse();
+        }
+        match (self.slot.take(), self.real_cost) {
+            (None, _) => slots.reserve.give_back(),
+            (Some(slot), Some(cost)) => slot.settle(cost),
+            (Some(slot), None) => drop(slot),
+        }
+    }
+}
+
+impl Place {
+    /// How long an upstream that does not notice may still be busy with work that nobody waits for any more.
+    pub(crate) fn aftermath(&self, now: Duration) -> Option<Duration> {
+        let usual = self.slots.tenants.hold(self.tenant)?;
+        let left = usual.checked_sub(now.saturating_sub(self.since))?;
+        (left >= SHORT_AFTERMATH).then(|| left.min(LONGEST_AFTERMATH))
+    }
 }
 
 impl Slots {
@@ -76,7 +132,7 @@ impl Slots {
         classes: &ClassesText,
         queue: &QueueText,
         timeline: Timeline,
-    ) -> Self {
+    ) -> Arc<Self> {
         let class = |name: &str, weight| ClassSpec {
             name: name.to_owned(),
             weight,
@@ -98,26 +154,104 @@ impl Slots {
             },
             limit: limit.first() as usize,
         };
+        let longest_wait = Duration::from_millis(queue.wait_ms);
         let queue = FairQueue::new(settings, move || timeline.now());
-        Self {
+        Arc::new(Self {
             queue: queue.expect("the schema bounds weights, costs and limits"),
+            limit: AtomicU32::new(limit.first()),
             adaptive: Lock::new(&ADAPTIVE, limit.policy()),
+            tenants: Tenants::new(),
+            reserve: Reserve::default(),
+            pacer: Pacer::default(),
+            promises: Promises::new(),
+            longest_wait,
             timeline,
+        })
+    }
+
+    /// A place, in fair order. What it cost is known, and charged, when it is given back. `usual` is how long one is
+    /// held.
+    pub(crate) async fn enter(
+        self: &Arc<Self>,
+        work: Work,
+        usual: Duration,
+    ) -> Result<Place, Refused> {
+        let asked_at = self.timeline.now();
+        let sparse = self.tenants.is_sparse(work.tenant, self.limit());
+        let short = self.queue.in_use() >= self.queue.limit();
+        if short {
+            self.keep_back();
+            if sparse && self.reserve.try_take() {
+                return Ok(self.place(None, work, sparse, asked_at));
+            }
+            if !sparse && self.is_hopeless(work) {
+                return Err(Refused::TenantFull);
+            }
+        }
+        let until = asked_at + self.longest_wait;
+        let until = work.deadline.map_or(until, |deadline| deadline.min(until));
+        let slot = self.queue.acquire(work.cost(UNIT).deadline(until)).await?;
+        let mut now = self.timeline.now();
+        if short && !sparse && now.saturating_sub(asked_at) > NO_WAIT {
+            if let Some(pause) = self.pacer.pause(now, usual, self.limit()) {
+                tokio::time::sleep(pause).await;
+                now = self.timeline.now();
+            }
+        }
+        Ok(self.place(Some(slot), work, sparse, now))
+    }
+
+    fn place(
+        self: &Arc<Self>,
+        slot: Option<Slot>,
+        work: Work,
+        sparse: bool,
+        since: Duration,
+    ) -> Place {
+        self.tenants.begin(work.tenant);
+        if sparse {
+            self.reserve.begin_sparse();
+        }
+        Place {
+            slots: self.clone(),
+            slot,
+            tenant: work.tenant,
+            sparse,
+            real_cost: None,
+            since,
         }
     }
 
-    /// A place, in fair order. What it cost is known, and charged, when it is given back.
-    pub(crate) async fn enter(&self, work: Work) -> Result<Place, Refused> {
-        let slot = self.queue.acquire(work.cost(UNIT)).await?;
-        let since = self.timeline.now();
-        Ok(Place { slot, since })
+    /// Whether it would wait for longer than anybody may: better told at once.
+    fn is_hopeless(&self, work: Work) -> bool {
+        let wait = self.queue.retry_after(work.class, work.tenant);
+        wait.is_some_and(|wait| wait > self.longest_wait)
+    }
+
+    /// Keeps as many places back as tenants with little to do have been using.
+    fn keep_back(&self) {
+        let limit = self.limit();
+        if let Some(kept) = self.reserve.look(limit) {
+            let _in_bounds = self.queue.resize((limit - kept).max(1) as usize);
+        }
+    }
+
+    /// All places.
+    pub(crate) fn limit(&self) -> u32 {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Places in use.
+    fn in_use(&self) -> u32 {
+        u32::try_from(self.queue.in_use()).unwrap_or(u32::MAX - self.reserve.used())
+            + self.reserve.used()
     }
 
     /// The work is done: its place goes to the next, what it really cost is charged, and the limit learns from it.
     /// `cost` is in ordinary requests of this upstream, which usually hold a place for so long.
     pub(crate) fn leave(
         &self,
-        place: Place,
+        mut place: Place,
         outcome: Option<Outcome>,
         cost: u64,
         usual: Duration,
@@ -126,16 +260,17 @@ impl Slots {
         let hold = now.saturating_sub(place.since);
         // What was given up says nothing about the upstream.
         if let Some(outcome) = outcome {
+            self.tenants.note(place.tenant, hold);
             self.learn(Sample {
                 now,
                 hold,
-                in_flight: u32::try_from(self.queue.in_use()).unwrap_or(u32::MAX),
+                in_flight: self.in_use(),
                 outcome,
             });
         }
         let dearer = hold.as_secs_f64() / usual.as_secs_f64().max(1e-6);
         let cost = (cost * UNIT) as f64 * dearer.clamp(LEAST, MOST);
-        place.slot.settle(cost as u64);
+        place.real_cost = Some(cost as u64);
     }
 
     fn learn(&self, sample: Sample) {
@@ -144,30 +279,41 @@ impl Slots {
             return;
         };
         adaptive.record(sample);
-        let limit = adaptive.limit() as usize;
-        if limit != self.queue.limit() {
-            let _in_bounds = self.queue.resize(limit);
+        self.resize(adaptive.limit());
+    }
+
+    fn resize(&self, limit: u32) {
+        if self.limit.swap(limit, Ordering::Relaxed) != limit {
+            let kept = self.reserve.kept().min(limit / 2);
+            let _in_bounds = self.queue.resize((limit - kept).max(1) as usize);
         }
     }
 
     /// Another limit from now on; one that is found goes on from where it is.
     pub(crate) fn set_limit(&self, limit: Limit) {
         let mut adaptive = self.adaptive.lock();
-        let fixed = match limit {
+        let here = match limit {
             Limit::Fixed(limit) => {
                 *adaptive = None;
                 limit
             }
             Limit::Found(most) => {
-                *adaptive = limit.policy();
-                let here = u32::try_from(self.queue.limit()).unwrap_or(most).min(most);
+                let here = self.limit().min(most);
+                if adaptive.is_none() {
+                    *adaptive = limit.policy();
+                }
                 if let Some(adaptive) = adaptive.as_mut() {
                     adaptive.set(here);
                 }
                 here
             }
         };
-        let _in_bounds = self.queue.resize(fixed as usize);
+        self.resize(here);
+    }
+
+    /// Turns away those whose time to wait is over.
+    pub(crate) fn expire(&self) {
+        self.queue.expire();
     }
 
     /// Weights of the classes from their next turn on.
@@ -181,11 +327,14 @@ impl Slots {
         }
     }
 
-    /// When a tenant that was refused may hope for a place; drawn, so that not all come again at once.
-    pub(crate) fn advice(&self, work: Work) -> Duration {
+    /// When a client that was refused should come again: when its tenant may hope for a place, after those of the same
+    /// tenant that were told before.
+    pub(crate) fn advice(&self, work: Work, usual: Duration) -> Duration {
         let hope = self.queue.retry_after(work.class, work.tenant);
         let hope = hope.unwrap_or(UNMEASURED).max(SOONEST);
-        hope.mul_f64(1.0 + fastrand::f64() / 4.0)
+        let gap = usual / self.limit().max(1);
+        self.promises
+            .next(work.tenant, self.timeline.now(), hope, gap)
     }
 
     /// Whether the limit is found by itself.
@@ -195,6 +344,9 @@ impl Slots {
 
     /// For the console.
     pub(crate) fn snapshot(&self, top: usize) -> Snapshot {
-        self.queue.snapshot(top)
+        let mut snapshot = self.queue.snapshot(top);
+        snapshot.limit = self.limit() as usize;
+        snapshot.in_use = self.in_use() as usize;
+        snapshot
     }
 }

@@ -9,7 +9,7 @@ use kernel::metrics::Sampling;
 use kernel::pool::{Pool, PoolSize};
 use kernel::reference::Tables;
 use kernel::serve::Door;
-use kernel::tasks::TaskGroup;
+use kernel::tasks::{TaskGroup, TaskKind};
 use kernel::tree::{Child, ChildSpec, Context, Failure, Restart};
 
 use crate::config::{Dispatch, GatewayText};
@@ -73,10 +73,16 @@ pub static WORKERS: ChildSpec = ChildSpec {
     essential: true,
 };
 
+/// The task that keeps a place whose work nobody waits for any more.
+static LINGER: TaskKind = TaskKind {
+    name: "gateway_linger",
+    doc: "keeps the place of a request that was given up for as long as its upstream may still be busy with it",
+};
+
 /// Its part of the reference.
 pub static TABLES: Tables = Tables {
     queues: &[&dispatch::WORK, &dispatch::WORK_AGAIN],
-    tasks: &[&tunnel::TUNNEL, &keeper::UPSTREAM, &keys::FETCHER],
+    tasks: &[&tunnel::TUNNEL, &LINGER, &keeper::UPSTREAM, &keys::FETCHER],
     locks: &[
         &metrics::NAMES,
         &keeper::STANDINGS,
@@ -188,9 +194,11 @@ async fn keep_streams(context: Context, gateway: Arc<Gateway>) -> Result<(), Fai
     let tunnels = Tunnels(TaskGroup::new(&context.kernel.registry));
     let shared = &gateway.shared;
     shared.keep_tunnels(Some(tunnels.0.kind(&tunnel::TUNNEL)));
+    shared.keep_lingering(Some(tunnels.0.kind(&LINGER)));
     context.ready.ready();
     context.told_to_end().await;
     shared.keep_tunnels(None);
+    shared.keep_lingering(None);
     tunnels.0.idle().await;
     Ok(())
 }

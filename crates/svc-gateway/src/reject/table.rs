@@ -79,6 +79,7 @@ fn all() -> Vec<Refusal> {
     all.extend([
         Refusal::NodeBusy,
         Refusal::QueueFull(wait),
+        Refusal::WaitedLong(wait),
         Refusal::ShareFull(wait),
         Refusal::Dropped(wait),
         Refusal::DeadlineInQueue,
