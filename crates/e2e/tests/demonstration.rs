@@ -19,11 +19,15 @@ const FREE: [&str; 4] = [
 ];
 
 async fn demonstration() -> Node {
+    demonstration_with(&[]).await
+}
+
+async fn demonstration_with(sets: &[&str]) -> Node {
     let program = Program::new(binary()).expect("a temporary directory");
     let program = program
         .args(["run", "--runtime", &runtime()])
         .args(["--set", "log.format=json"]);
-    let sets = FREE.iter().flat_map(|set| ["--set", *set]);
+    let sets = FREE.iter().chain(sets).flat_map(|set| ["--set", *set]);
     Node::of(program.args(sets)).await
 }
 
@@ -85,6 +89,27 @@ async fn the_noisy_tenant_costs_nobody_else_their_share() {
     let ended = node.process.wait_exit(Duration::from_secs(10)).await;
     assert_eq!(ended.unwrap().code(), Some(0));
     log::books(&node.process).await;
+}
+
+// req: GW-02, GW-09
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_full_of_old_requests_does_not_starve_the_origin() {
+    // 80 requests a second, and a queue that takes nearly as long as the deadline allows.
+    let node = demonstration_with(&[
+        "demo.crowd.places=4",
+        "demo.crowd.service_ms=50",
+        "gateway.queue.per_tenant=64",
+    ])
+    .await;
+    seconds(&node, 12).await;
+    let told = summaries(&node);
+    let served = |second: &Value| {
+        let tenants = ["gold", "calm", "noisy"];
+        let served = tenants.map(|tenant| number(second, tenant, " of "));
+        served.iter().sum::<f64>()
+    };
+    let late: f64 = told[8..].iter().map(served).sum::<f64>() / (told.len() - 8) as f64;
+    assert!(late > 55.0, "{late} served a second: {told:#?}");
 }
 
 fn share(summary: &Value, tenant: &str) -> f64 {
