@@ -10,17 +10,17 @@ pub mod open;
 pub mod tally;
 pub mod wire;
 
-use std::net::SocketAddr;
+use std::fmt::Display;
 
 /// The bytes of a request with a body, or without.
 pub fn request(
     method: &str,
-    target: SocketAddr,
+    host: impl Display,
     path: &str,
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> Vec<u8> {
-    let mut text = format!("{method} {path} HTTP/1.1\r\nHost: {target}\r\n");
+    let mut text = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\n");
     for (name, value) in headers {
         text.push_str(&format!("{name}: {value}\r\n"));
     }

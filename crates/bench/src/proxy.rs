@@ -69,21 +69,20 @@ pub fn proxy(
         },
     };
     let certificate = Certificate::make()?;
-    let mut rows = Vec::new();
     for case in Case::ALL {
         if !wanted.has(&[case.name]) || (case.drive == Drive::Instructions && !count_instructions) {
             continue;
         }
-        eprintln!("{}", case.name);
-        rows.extend(measured(case, turns, &certificate)?);
+        let rows = measured(case, turns, &certificate)?;
+        if json {
+            rows.iter()
+                .for_each(|row| println!("{}", results::line(row)));
+        } else {
+            print!("{}", table::text(&rows));
+        }
+        results::keep(NAME, rows)?;
     }
-    if json {
-        rows.iter()
-            .for_each(|row| println!("{}", results::line(row)));
-    } else {
-        print!("{}", table::text(&rows));
-    }
-    results::keep(NAME, rows).map(drop)
+    Ok(())
 }
 
 fn measured(case: &Case, turns: Turns, certificate: &Certificate) -> Result<Vec<Row>, String> {
@@ -100,25 +99,7 @@ fn measured(case: &Case, turns: Turns, certificate: &Certificate) -> Result<Vec<
         return Ok(row::rows(case, told(counted)));
     }
     let started = Kind::ALL.map(|kind| (kind, stand.start(kind, &[])));
-    let servers: Vec<(Kind, Running)> = told(started);
-    let mut samples: Vec<(Kind, Vec<Sample>)> = servers
-        .iter()
-        .map(|(kind, _)| (*kind, Vec::new()))
-        .collect();
-    // The first turn pays for cold caches and fresh connections; it is nobody's cost.
-    for round in 0..=turns.rounds {
-        // Who begins changes, so that nobody always finds another's caches.
-        for turn in 0..servers.len() {
-            let at = (round + turn) % servers.len();
-            let (kind, server) = &servers[at];
-            let sample = stand.sample(server);
-            let sample = sample.map_err(|error| format!("{}: {error}", kind.name()))?;
-            if round > 0 {
-                samples[at].1.push(sample);
-            }
-        }
-    }
-    Ok(row::rows(case, samples))
+    Ok(row::rows(case, stand.in_turns(told(started))))
 }
 
 /// Says what is missing and goes on with what is there.
@@ -162,6 +143,33 @@ impl Stand<'_> {
             under,
         };
         launch.start(port)
+    }
+
+    /// Rounds over all servers. One that fails is left out from then on, and said to be.
+    fn in_turns(&self, mut servers: Vec<(Kind, Running)>) -> Vec<(Kind, Vec<Sample>)> {
+        let mut samples: Vec<(Kind, Vec<Sample>)> = Vec::new();
+        samples.extend(servers.iter().map(|(kind, _)| (*kind, Vec::new())));
+        // The first turn pays for cold caches and fresh connections; it is nobody's cost.
+        for round in 0..=self.turns.rounds {
+            // Who begins changes, so that nobody always finds another's caches.
+            let next = servers.len().min(1);
+            servers.rotate_left(next);
+            servers.retain(|(kind, server)| {
+                let sample = self.sample(server);
+                let own = samples.iter_mut().find(|(other, _)| other == kind);
+                match (sample, own) {
+                    (Ok(sample), Some((_, own))) if round > 0 => own.push(sample),
+                    (Ok(_), _) => {}
+                    (Err(error), _) => {
+                        eprintln!("{} is left out: {error}", kind.name());
+                        samples.retain(|(other, _)| other != kind);
+                        return false;
+                    }
+                }
+                true
+            });
+        }
+        samples
     }
 
     fn sample(&self, server: &Running) -> Result<Sample, String> {

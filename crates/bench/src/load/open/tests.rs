@@ -115,6 +115,12 @@ mod words {
     }
 
     #[test]
+    fn a_word_is_half_kept_when_the_second_try_at_twice_the_time_is_answered() {
+        let late = word(2);
+        assert_eq!((late.kept_at_once, late.kept_within_double), (0, 1));
+    }
+
+    #[test]
     fn a_word_is_broken_when_it_takes_more_than_twice_as_long() {
         let broken = word(3);
         assert_eq!((broken.given, broken.tried), (1, 1));
