@@ -8,13 +8,20 @@ use kernel::metrics::Kind;
 use kernel::reference::{KERNEL, Tables};
 use kernel::reject::Reject;
 use strict_config::{Reload, reference as config_keys, schema};
+use svc_gateway::tree as gateway;
 
 use crate::config::NodeText;
 use crate::exit::Exit;
 use crate::{demo, tree};
 
 /// What every crate brings into the node.
-static TABLES: [&Tables; 3] = [&KERNEL, &svc_gateway::tree::TABLES, &demo::TABLES];
+static TABLES: [&Tables; 5] = [
+    &KERNEL,
+    &gateway::TABLES,
+    &gateway::DOOR_TABLES,
+    &gateway::UPSTREAM_TABLES,
+    &demo::TABLES,
+];
 
 /// Writes every page into `directory`.
 pub(crate) fn write(directory: &Path) -> Exit {

@@ -27,7 +27,10 @@ mod upstream;
 #[serde(deny_unknown_fields, default)]
 pub struct GatewayText {
     /// Where it listens for plain HTTP/1.1 and HTTP/2 with prior knowledge.
-    #[schemars(length(max = 4), extend("x-reload" = "restart", "x-allowed" = "a list of IP:PORT, such as [\"0.0.0.0:8080\"]"))]
+    #[schemars(
+        length(max = 4),
+        extend("x-reload" = "restart", "x-allowed" = "a list of IP:PORT, such as [\"0.0.0.0:8080\"]")
+    )]
     pub listen: Vec<SocketAddr>,
     /// Short for one upstream named `main` and one route that sends everything there.
     #[schemars(length(min = 1, max = 2048), extend("x-allowed" = "a URL without path, such as http://127.0.0.1:9000"))]
@@ -44,7 +47,11 @@ pub struct GatewayText {
     /// Checks every upstream before the node says it is ready.
     pub strict_boot: bool,
     /// Networks whose `X-Forwarded-*`, `Forwarded`, PROXY protocol and tenant header are believed.
-    #[schemars(length(max = 256), inner(length(min = 2, max = 64)), extend("x-allowed" = "a list of networks, such as [\"10.0.0.0/8\", \"::1/128\"]"))]
+    #[schemars(
+        length(max = 256),
+        inner(length(min = 2, max = 64)),
+        extend("x-allowed" = "a list of networks, such as [\"10.0.0.0/8\", \"::1/128\"]")
+    )]
     pub trusted_hops: Vec<String>,
     /// Whether trusted hops begin each connection with a PROXY protocol header (version 1 or 2).
     #[schemars(extend("x-reload" = "restart"))]

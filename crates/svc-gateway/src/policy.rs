@@ -145,7 +145,8 @@ mod tests {
     // req: GW-13
     #[test]
     fn every_condition_of_a_rule_must_hold() {
-        let rules = "[[rules]]\nverdict = 'allow'\nhosts = ['*.example.com']\ntenants = ['acme']\ntags = ['ops']\nroutes = ['api']";
+        let rules = "[[rules]]\nverdict = 'allow'\nhosts = ['*.example.com']\ntenants = ['acme']\n\
+                     tags = ['ops']\nroutes = ['api']";
         let policy = policy(rules);
         let tags = ["ops".into()];
         let full = Case {

@@ -79,6 +79,9 @@ static LINGER: TaskKind = TaskKind {
     doc: "keeps the place of a request that was given up for as long as its upstream may still be busy with it",
 };
 
+pub use front_door::reference::TABLES as DOOR_TABLES;
+pub use upstream::tables::UPSTREAM as UPSTREAM_TABLES;
+
 /// Its part of the reference.
 pub static TABLES: Tables = Tables {
     queues: &[&dispatch::WORK, &dispatch::WORK_AGAIN],

@@ -94,8 +94,8 @@ impl KeySetState {
 
     /// A token named a key that is not at hand. Returns whether the next fetch was brought forward.
     ///
-    /// At most once in [`Refresh::early_gap`], whatever tokens strangers send, and never against the backoff of an issuer
-    /// that fails.
+    /// At most once in [`Refresh::early_gap`], whatever tokens strangers send, and never against the backoff of an
+    /// issuer that fails.
     pub fn wanted(&mut self, now: Duration) -> bool {
         let last = self.early_at.max(self.fetched_at);
         let recent = last.is_some_and(|last| now < last + self.refresh.early_gap);

@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct TlsText {
     /// Where they listen.
-    #[schemars(length(min = 1, max = 4), extend("x-reload" = "restart", "x-allowed" = "a list of IP:PORT, such as [\"0.0.0.0:8443\"]"))]
+    #[schemars(
+        length(min = 1, max = 4),
+        extend("x-reload" = "restart", "x-allowed" = "a list of IP:PORT, such as [\"0.0.0.0:8443\"]")
+    )]
     pub listen: Vec<SocketAddr>,
     /// Certificates, chosen by the name the client asks for. Files that change are taken over by themselves.
     #[schemars(length(min = 1, max = 1_000))]
