@@ -242,7 +242,7 @@ impl Slots {
     }
 
     /// Places in use.
-    fn in_use(&self) -> u32 {
+    pub(crate) fn in_use(&self) -> u32 {
         u32::try_from(self.queue.in_use()).unwrap_or(u32::MAX - self.reserve.used())
             + self.reserve.used()
     }

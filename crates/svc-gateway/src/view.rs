@@ -112,11 +112,11 @@ pub struct UpstreamView {
     /// Its name.
     pub upstream: String,
     /// Requests it may have at once, now.
-    pub limit: usize,
+    pub limit: u32,
     /// Whether the limit is found from how long answers take.
     pub limit_found: bool,
     /// Requests it has.
-    pub inflight: usize,
+    pub inflight: u32,
     /// Requests waiting for a place.
     pub waiting: usize,
     /// Places that come free each second while somebody waits, once measured.
@@ -272,9 +272,9 @@ impl UpstreamView {
         let endpoints = body.pool.view().endpoints;
         Self {
             upstream: backend.name.clone(),
-            limit: queue.limit,
+            limit: body.slots.limit(),
             limit_found: body.slots.finds_limit(),
-            inflight: queue.in_use,
+            inflight: body.slots.in_use(),
             waiting: queue.waiting,
             drain_per_second: queue.drain_per_second,
             usual_ms: millis(body.usual.get().min(Duration::from_secs(3600))),
