@@ -50,6 +50,10 @@ pub(crate) async fn answer(
 }
 
 /// How a request arrives.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every one is an answer; a box would be one more allocation for each"
+)]
 pub(crate) enum Arrival {
     Answer(Response<upstream::Reply>, Option<Standing>),
     Tunnel(tunnel::Ends),
@@ -71,7 +75,7 @@ async fn travel(
         Target::Upstreams(split) => split.choose(|| fastrand::u64(..)),
         Target::Redirect(redirect) => return respond::elsewhere(redirect, &authority, &parts),
     };
-    let until = journey.began + patience(&route, &parts, journey.heads);
+    let until = journey.began + patience(route, &parts, journey.heads);
     let who = Sight {
         parts: &parts,
         visit,
@@ -93,7 +97,7 @@ async fn travel(
         most_bytes,
     };
     let arrived = {
-        let on_time = pin!(proceed(journey, backend, &route, &mut draft, visit, until));
+        let on_time = pin!(proceed(journey, backend, route, &mut draft, visit, until));
         in_time(on_time, plan.shared.timeline.instant(until)).await
     };
     match arrived {

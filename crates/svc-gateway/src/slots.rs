@@ -192,11 +192,10 @@ impl Slots {
         let until = work.deadline.map_or(until, |deadline| deadline.min(until));
         let slot = self.queue.acquire(work.cost(UNIT).deadline(until)).await?;
         let mut now = self.timeline.now();
-        if short && !sparse && now.saturating_sub(asked_at) > NO_WAIT {
-            if let Some(pause) = self.pacer.pause(now, usual, self.limit()) {
-                tokio::time::sleep(pause).await;
-                now = self.timeline.now();
-            }
+        let waited = short && !sparse && now.saturating_sub(asked_at) > NO_WAIT;
+        if waited && let Some(pause) = self.pacer.pause(now, usual, self.limit()) {
+            tokio::time::sleep(pause).await;
+            now = self.timeline.now();
         }
         Ok(self.place(Some(slot), work, sparse, now))
     }

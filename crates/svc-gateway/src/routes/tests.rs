@@ -194,7 +194,7 @@ fn reference(routes: &[RouteText], host: &str, path: &str) -> Option<usize> {
                 Some(suffix) => host
                     .strip_suffix(suffix)
                     .is_some_and(|rest| rest.ends_with('.'))
-                    .then(|| suffix.len()),
+                    .then_some(suffix.len()),
                 None => (pattern == host).then_some(usize::MAX),
             });
         if text.hosts.is_empty() {
