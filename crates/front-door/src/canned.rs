@@ -2,6 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use http::Response;
+use http::header::CONNECTION;
 
 use crate::service::Fault;
 
@@ -41,8 +42,11 @@ pub(crate) fn render(answer: &Response<Bytes>, date: Option<&[u8]>) -> Bytes {
             out.put(part);
         }
     };
+    // What becomes of the connection is said below, once.
     for (name, value) in answer.headers() {
-        field(name.as_str(), value.as_bytes());
+        if name != CONNECTION {
+            field(name.as_str(), value.as_bytes());
+        }
     }
     field("content-length", body.len().to_string().as_bytes());
     field("connection", b"close");
@@ -78,6 +82,7 @@ mod tests {
         let refusal = Response::builder()
             .status(400)
             .header("content-type", "application/problem+json")
+            .header("connection", "close")
             .body(Bytes::from_static(b"{}"))
             .unwrap();
         let written = render(&refusal, date(ANSWER));

@@ -30,6 +30,8 @@ enum Phase {
     Body(u64),
     Chunked(Chunks),
     Through,
+    /// What should be a body is none: nothing that follows can be told from it.
+    Broken,
 }
 
 /// The guard of one connection.
@@ -67,7 +69,7 @@ impl HeadGuard {
         while passed < bytes.len() {
             let rest = &bytes[passed..];
             passed += match &mut self.phase {
-                Phase::Hold => break,
+                Phase::Hold | Phase::Broken => break,
                 Phase::Through => rest.len(),
                 Phase::Head(head) => {
                     let seen = head.look(rest);
@@ -91,11 +93,9 @@ impl HeadGuard {
                         self.next_head();
                         length
                     }
-                    // The parser stops here too. Should it not, nothing that follows is to be trusted.
                     Walk::Broken => {
-                        self.phase = Phase::Through;
-                        self.dirty = true;
-                        rest.len()
+                        self.phase = Phase::Broken;
+                        break;
                     }
                 },
             };
@@ -116,6 +116,11 @@ impl HeadGuard {
     /// Whether the head that has passed was one that could be read in two ways.
     pub(crate) fn is_dirty(&self) -> bool {
         self.dirty
+    }
+
+    /// Whether a body turned out to be none. The parser mostly sees that too, but is kinder to line feeds.
+    pub(crate) fn is_broken(&self) -> bool {
+        matches!(self.phase, Phase::Broken)
     }
 
     /// Whether nothing passes until the framing is told.

@@ -81,10 +81,12 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// The same length twice is one length; anything that is not plain digits is none.
+    /// The same length twice is one length; anything that is not plain digits is none, nor is a number with zeros
+    /// before it: it is sent on as it came, and has been read as octal.
     fn content_length(&mut self, value: &'a HeaderValue) -> Result<(), Bad> {
         let bytes = value.as_bytes();
-        let plain = !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
+        let digits = !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
+        let plain = digits && (bytes.len() == 1 || bytes[0] != b'0');
         let other = self.length.replace(value).is_some_and(|seen| seen != value);
         match plain && !other {
             true => Ok(()),
@@ -124,10 +126,12 @@ fn other(wire: Wire, name: &HeaderName) -> Result<(), Bad> {
     }
 }
 
+/// Case matters in a method, but not to everybody behind.
 fn method(method: &Method) -> Result<(), Bad> {
-    match *method {
-        Method::CONNECT => Err(Bad::Connect),
-        Method::TRACE => Err(Bad::Trace),
+    match method.as_str() {
+        "GET" | "POST" => Ok(()),
+        name if name.eq_ignore_ascii_case("CONNECT") => Err(Bad::Connect),
+        name if name.eq_ignore_ascii_case("TRACE") => Err(Bad::Trace),
         _ => Ok(()),
     }
 }

@@ -147,6 +147,8 @@ impl Service for Gateway {
         };
         self.shared.metrics.rejected(refusal.reason());
         let id = request_id::make([fastrand::u64(..), fastrand::u64(..)]);
-        respond::problem(&refusal, id.to_str().unwrap_or(""))
+        let mut answer = respond::problem(&refusal, id.to_str().unwrap_or(""));
+        answer.headers_mut().insert(request_id::NAME, id);
+        answer
     }
 }

@@ -53,6 +53,7 @@ fn meaning(name: &HeaderName, plan: &Plan) -> Heads {
         header::AUTHORIZATION => Heads::CREDENTIAL,
         header::UPGRADE => Heads::UPGRADE.and(Heads::HOP_BY_HOP),
         header::CONNECTION
+        | header::EXPECT
         | header::TE
         | header::TRANSFER_ENCODING
         | header::PROXY_AUTHENTICATE

@@ -224,6 +224,9 @@ impl AsyncRead for Wire {
         if let Some(framing) = this.talk.told() {
             this.guard.told(framing);
         }
+        if this.guard.is_broken() {
+            return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
+        }
         if this.guard.holds() {
             // The parser has a whole head: it takes that one first, and then comes back by itself.
             return Poll::Pending;
@@ -245,6 +248,9 @@ impl AsyncRead for Wire {
             let shown = this.held.len().min(buf.remaining());
             let passed = this.guard.pass(&this.held[..shown]);
             pour(&mut this.held, passed, buf);
+        }
+        if this.guard.is_broken() {
+            return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
         }
         this.passed();
         Poll::Ready(Ok(()))

@@ -90,6 +90,8 @@ impl Chunks {
             (Step::DataLf, b'\n') => Step::Size(false),
             (Step::TrailerStart, b'\r') => Step::EndLf,
             (Step::Trailer, b'\r') => Step::TrailerLf,
+            // The parser takes it for the end of the line, and forgets what follows.
+            (Step::TrailerStart | Step::Trailer, b'\n') => return None,
             (Step::TrailerStart | Step::Trailer, _) => Step::Trailer,
             (Step::TrailerLf, b'\n') => Step::TrailerStart,
             (Step::EndLf, b'\n') => Step::EndLf,

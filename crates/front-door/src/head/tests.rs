@@ -92,8 +92,8 @@ fn a_head_behind_chunks_is_seen_wherever_the_bytes_are_split() {
 
 // attack
 #[test]
-fn behind_chunks_that_are_none_nothing_counts_as_clean() {
-    let broken: [&[u8]; 9] = [
+fn chunks_that_are_none_break_the_body_and_nothing_behind_them_passes() {
+    let broken: [&[u8]; 12] = [
         b"0x1\r\na\r\n0\r\n\r\n",
         b"+1\r\na\r\n0\r\n\r\n",
         b"-1\r\na\r\n0\r\n\r\n",
@@ -103,11 +103,20 @@ fn behind_chunks_that_are_none_nothing_counts_as_clean() {
         b"1\na\r\n0\r\n\r\n",
         b"1\r\nab\r\n0\r\n\r\n",
         b"1;a\nb\r\na\r\n0\r\n\r\n",
+        b"1\r\na\r\n0\r\n\n",
+        b"1\r\na\r\n0\r\nx: y\n\r\n",
+        b"1\r\na\r\n0\r\n\nGET / HTTP/1.1\r\n\r\n",
     ];
     for chunks in broken {
         let mut guard = after(Framing::Chunked);
-        assert_eq!(guard.pass(chunks), chunks.len());
-        assert!(guard.is_dirty(), "{:?}", String::from_utf8_lossy(chunks));
+        guard.pass(chunks);
+        assert!(guard.is_broken(), "{:?}", String::from_utf8_lossy(chunks));
+        assert_eq!(
+            guard.pass(CLEAN),
+            0,
+            "{:?}",
+            String::from_utf8_lossy(chunks)
+        );
     }
 }
 

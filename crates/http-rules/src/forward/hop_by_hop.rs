@@ -25,6 +25,8 @@ pub(super) fn is_hop_by_hop(name: &HeaderName) -> bool {
     match *name {
         header::CONNECTION
         | header::TE
+        // Met here, by whoever reads the body; the next server has nothing to promise.
+        | header::EXPECT
         | header::TRANSFER_ENCODING
         | header::UPGRADE
         | header::PROXY_AUTHENTICATE

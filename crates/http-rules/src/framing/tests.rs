@@ -100,11 +100,12 @@ fn old_versions_have_no_codings_and_older_ones_no_place() {
 #[test]
 fn lengths_are_digits_and_agree() {
     assert!(h2(&[("content-length", "1"), ("content-length", "1")]).is_ok());
+    assert!(h2(&[("content-length", "0")]).is_ok());
     assert_eq!(
         h2(&[("content-length", "1"), ("content-length", "2")]),
         Err(Bad::ContentLength)
     );
-    for odd in ["1, 1", "+1", "-1", "0x1", "", " 1", "1e3"] {
+    for odd in ["1, 1", "+1", "-1", "0x1", "", " 1", "1e3", "01", "00"] {
         assert_eq!(
             h2(&[("content-length", odd)]),
             Err(Bad::ContentLength),
@@ -169,6 +170,14 @@ fn tunnels_and_echoes_are_not_offered() {
     assert_eq!(
         of(&parts(Version::HTTP_11, "TRACE", "/", &[("host", "a")])),
         Err(Bad::Trace)
+    );
+    let other_case = |method| of(&parts(Version::HTTP_11, method, "/", &[("host", "a")]));
+    assert_eq!(other_case("TrAcE"), Err(Bad::Trace));
+    assert_eq!(other_case("connect"), Err(Bad::Connect));
+    assert_eq!(
+        other_case("traces"),
+        Ok(("a".to_owned(), None)),
+        "a method of somebody's own"
     );
     assert_eq!((Bad::Connect.status(), Bad::Trace.status()), (405, 405));
 }

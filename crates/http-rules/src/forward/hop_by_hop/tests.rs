@@ -28,6 +28,7 @@ fn what_is_about_the_connection_ends_here() {
         ("proxy-connection", "close"),
         ("proxy-authorization", "Basic x"),
         ("proxy-authenticate", "Basic"),
+        ("expect", "100-continue"),
         ("upgrade", "websocket"),
         ("http2-settings", "x"),
         ("accept", "*/*"),
