@@ -12,6 +12,7 @@ pub mod log;
 pub mod readiness;
 mod rounds;
 pub mod schema;
+pub mod site;
 pub mod wait;
 
 pub use rounds::rounds;

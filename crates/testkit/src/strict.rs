@@ -146,7 +146,9 @@ fn request_line(line: &[u8]) -> Result<(String, String), Doubt> {
         return ambiguous(format!("the request line {:?}", text(line)));
     };
     let plain = target.starts_with(b"/") || (target == b"*" && method == b"OPTIONS");
-    if !is_token(method) || !plain || !target.iter().all(u8::is_ascii_graphic) {
+    // Bytes beyond ASCII are no URI, yet mean themselves to everyone who takes them.
+    let visible = |byte: &u8| byte.is_ascii_graphic() || !byte.is_ascii();
+    if !is_token(method) || !plain || !target.iter().all(visible) {
         return ambiguous(format!("the request line {:?}", text(line)));
     }
     if target.contains(&b'#') {
