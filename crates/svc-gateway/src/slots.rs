@@ -40,6 +40,8 @@ const SOONEST: Duration = Duration::from_millis(10);
 
 /// Who waited less than this found a place at once: two readings of the clock are not a wait.
 const NO_WAIT: Duration = Duration::from_micros(200);
+/// The part of the longest wait that may be expected: estimates are off, and who is told at once has lost nothing.
+const HOPE: f64 = 0.6;
 /// Work that would have been over so soon is not waited for.
 const SHORT_AFTERMATH: Duration = Duration::from_millis(2);
 /// And none is waited for longer than this.
@@ -180,7 +182,7 @@ impl Slots {
         let sparse = self.tenants.is_sparse(work.tenant, self.limit());
         let short = self.queue.in_use() >= self.queue.limit();
         if short {
-            self.keep_back();
+            self.keep_back(usual);
             if sparse && self.reserve.try_take() {
                 return Ok(self.place(None, work, sparse, asked_at));
             }
@@ -190,7 +192,9 @@ impl Slots {
         }
         let until = asked_at + self.longest_wait;
         let until = work.deadline.map_or(until, |deadline| deadline.min(until));
+        let waiting = short.then(|| self.tenants.wait(work.tenant));
         let slot = self.queue.acquire(work.cost(UNIT).deadline(until)).await?;
+        drop(waiting);
         let mut now = self.timeline.now();
         let waited = short && !sparse && now.saturating_sub(asked_at) > NO_WAIT;
         if waited && let Some(pause) = self.pacer.pause(now, usual, self.limit()) {
@@ -224,13 +228,14 @@ impl Slots {
     /// Whether it would wait for longer than anybody may: better told at once.
     fn is_hopeless(&self, work: Work) -> bool {
         let wait = self.queue.retry_after(work.class, work.tenant);
-        wait.is_some_and(|wait| wait > self.longest_wait)
+        wait.is_some_and(|wait| wait > self.longest_wait.mul_f64(HOPE))
     }
 
     /// Keeps as many places back as tenants with little to do have been using.
-    fn keep_back(&self) {
+    fn keep_back(&self, usual: Duration) {
         let limit = self.limit();
-        if let Some(kept) = self.reserve.look(limit) {
+        let gap = usual / limit.max(1);
+        if let Some(kept) = self.reserve.look(limit, gap) {
             let _in_bounds = self.queue.resize((limit - kept).max(1) as usize);
         }
     }
@@ -260,6 +265,9 @@ impl Slots {
         // What was given up says nothing about the upstream.
         if let Some(outcome) = outcome {
             self.tenants.note(place.tenant, hold);
+            if place.sparse {
+                self.reserve.note(hold);
+            }
             self.learn(Sample {
                 now,
                 hold,

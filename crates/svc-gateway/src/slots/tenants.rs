@@ -16,6 +16,7 @@ pub(super) struct Tenants {
 #[derive(Default)]
 struct Entry {
     running: AtomicU32,
+    waiting: AtomicU32,
     /// How long its requests take, in microseconds: each moves it an eighth of the way. Zero until known.
     hold_us: AtomicU32,
 }
@@ -28,12 +29,24 @@ impl Tenants {
         }
     }
 
-    /// Whether the tenant has less running than its part of so many places.
+    /// Whether the tenant has nothing waiting, and less running than its part of so many places. Whoever has something
+    /// waiting asks for all it can get, and gets what its weight says.
     pub(super) fn is_sparse(&self, tenant: u64, places: u32) -> bool {
-        let running = self.entry(tenant).running.load(Ordering::Relaxed);
+        let entry = self.entry(tenant);
+        if entry.waiting.load(Ordering::Relaxed) > 0 {
+            return false;
+        }
+        let running = entry.running.load(Ordering::Relaxed);
         let others = self.active.load(Ordering::Relaxed);
         let among = others + u32::from(running == 0);
         u64::from(running) * u64::from(among) < u64::from(places)
+    }
+
+    /// Counts one that waits, until the answer is dropped.
+    pub(super) fn wait(&self, tenant: u64) -> Waiting<'_> {
+        let waiting = &self.entry(tenant).waiting;
+        waiting.fetch_add(1, Ordering::Relaxed);
+        Waiting(waiting)
     }
 
     pub(super) fn begin(&self, tenant: u64) {
@@ -72,6 +85,15 @@ impl Tenants {
     }
 }
 
+/// One that waits for a place, or has stopped waiting when this is dropped.
+pub(super) struct Waiting<'a>(&'a AtomicU32);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +110,13 @@ mod tests {
         for _ in 0..15 {
             tenants.begin(2);
         }
+        assert!(tenants.is_sparse(2, 32));
+        let waiting = tenants.wait(2);
+        assert!(
+            !tenants.is_sparse(2, 32),
+            "who has something waiting is not"
+        );
+        drop(waiting);
         assert!(tenants.is_sparse(2, 32));
         tenants.begin(2);
         assert!(!tenants.is_sparse(2, 32));
