@@ -9,7 +9,7 @@ use http::HeaderName;
 use upstream::{Balance, ClientTls, EndpointSpec, Health, Pool, PoolSpec, Protocol, TlsText};
 
 use crate::budget::RetryBudget;
-use crate::config::{self, GatewayText, UpstreamText};
+use crate::config::{self, ClassesText, GatewayText, UpstreamText};
 use crate::metrics::UpstreamMetrics;
 use crate::plan::Plan;
 use crate::shared::Shared;
@@ -55,25 +55,30 @@ impl Usual {
 }
 
 impl Backend {
-    /// All upstreams of a config; those that were there before keep connections, places, breakers and budgets.
+    /// All upstreams of a config, and what is to become of those that were there before, once all else is known to be
+    /// well. They keep connections, places, breakers and budgets.
     pub(crate) fn all(
         shared: &Arc<Shared>,
         text: &GatewayText,
         before: Option<&Plan>,
-    ) -> Result<Vec<Arc<Self>>, String> {
+    ) -> Result<(Vec<Arc<Self>>, Vec<Renewal>), String> {
+        let mut renewals = Vec::new();
         let short = text.to.as_ref().map(|to| ("main", UpstreamText::to(to)));
         let short = short.iter().map(|(name, upstream)| (*name, upstream));
         let named = text
             .upstreams
             .iter()
             .map(|(name, upstream)| (name.as_str(), upstream));
-        short
+        let backends: Result<_, String> = short
             .chain(named)
             .map(|(name, upstream)| {
                 let known = before.and_then(|plan| plan.backend(name));
-                Self::new(shared, text, name, upstream, known).map(Arc::new)
+                let (backend, renewal) = Self::new(shared, text, name, upstream, known)?;
+                renewals.extend(renewal);
+                Ok(Arc::new(backend))
             })
-            .collect()
+            .collect();
+        Ok((backends?, renewals))
     }
 
     fn new(
@@ -82,36 +87,56 @@ impl Backend {
         name: &str,
         text: &UpstreamText,
         known: Option<&Arc<Self>>,
-    ) -> Result<Self, String> {
+    ) -> Result<(Self, Option<Renewal>), String> {
         let spec = pool_spec(name, text)?;
         let limit = text
             .limit
             .map_or(Limit::Found(text.max_limit), Limit::Fixed);
-        let body = match known {
+        let (body, renewal) = match known {
             Some(known) => {
-                known.body.pool.update(spec);
-                known.body.slots.set_limit(limit);
-                known.body.slots.set_classes(&gateway.classes);
-                known.body.clone()
+                let body = known.body.clone();
+                let renewal = Renewal {
+                    body: body.clone(),
+                    spec,
+                    limit,
+                };
+                (body, Some(renewal))
             }
             None => {
                 let label = shared.metrics.label(name);
                 let slots = Slots::new(limit, &gateway.classes, &gateway.queue, shared.timeline);
-                Arc::new(Lasting {
+                let body = Arc::new(Lasting {
                     pool: Pool::new(spec, &shared.kernel.registry, shared.blocking.clone()),
                     slots,
                     budget: RetryBudget::default(),
                     usual: Usual::default(),
                     metrics: shared.metrics.upstream(label),
-                })
+                });
+                (body, None)
             }
         };
-        Ok(Self {
+        let backend = Self {
             name: name.to_owned(),
             hash_header: text.hash_header.as_ref().and_then(|name| name.parse().ok()),
             hashes: text.balance == config::Balance::Hash,
             body,
-        })
+        };
+        Ok((backend, renewal))
+    }
+}
+
+/// What becomes of an upstream that was there before.
+pub(crate) struct Renewal {
+    body: Arc<Lasting>,
+    spec: PoolSpec,
+    limit: Limit,
+}
+
+impl Renewal {
+    pub(crate) fn apply(self, classes: &ClassesText) {
+        self.body.pool.update(self.spec);
+        self.body.slots.set_limit(self.limit);
+        self.body.slots.set_classes(classes);
     }
 }
 
@@ -128,12 +153,6 @@ fn pool_spec(name: &str, text: &UpstreamText) -> Result<PoolSpec, String> {
         })
         .collect();
     let endpoints = endpoints?;
-    let secure = text.endpoints.iter().any(|url| url.starts_with("https:"));
-    let tls = match (secure, &text.ca) {
-        (false, _) => None,
-        (true, Some(file)) => Some(client_tls(std::fs::read(file), file)?),
-        (true, None) => Some(system_tls()?),
-    };
     Ok(PoolSpec {
         balance: match text.balance {
             config::Balance::PeakEwma => Balance::PeakEwma,
@@ -145,7 +164,7 @@ fn pool_spec(name: &str, text: &UpstreamText) -> Result<PoolSpec, String> {
             config::UpstreamProtocol::Http1 => Protocol::Http1,
             config::UpstreamProtocol::Http2 => Protocol::H2,
         },
-        tls,
+        tls: trust(text)?,
         connect_timeout: ms(text.connect_ms),
         idle_time: ms(text.idle_ms),
         max_connections: text.connections,
@@ -169,6 +188,16 @@ fn pool_spec(name: &str, text: &UpstreamText) -> Result<PoolSpec, String> {
         dns_every: ms(text.dns_ms),
         ..PoolSpec::new(name, endpoints)
     })
+}
+
+/// Whom its endpoints must be signed by, where they are to be encrypted to; or what is wrong with the file.
+pub(crate) fn trust(text: &UpstreamText) -> Result<Option<ClientTls>, String> {
+    let secure = text.endpoints.iter().any(|url| url.starts_with("https:"));
+    match (secure, &text.ca) {
+        (false, _) => Ok(None),
+        (true, Some(file)) => client_tls(std::fs::read(file), file).map(Some),
+        (true, None) => system_tls().map(Some),
+    }
 }
 
 /// TLS that trusts whom the system trusts.

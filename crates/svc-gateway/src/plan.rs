@@ -122,7 +122,7 @@ impl Plan {
         text: &GatewayText,
         before: Option<&Plan>,
     ) -> Result<Self, String> {
-        let backends = Backend::all(shared, text, before)?;
+        let (backends, renewals) = Backend::all(shared, text, before)?;
         let text = with_shorthand(text);
         let (verifier, keys) = match before {
             Some(before) if before.has_same_identities(&text) => {
@@ -142,7 +142,7 @@ impl Plan {
                 Ok((matcher, Arc::new(made)))
             })
             .collect();
-        Ok(Self {
+        let plan = Self {
             shared: shared.clone(),
             router: Router::new(routes?),
             tenants: tenants(&text, before),
@@ -160,7 +160,11 @@ impl Plan {
             upstream_patience: Duration::from_millis(text.timeouts.upstream_ms),
             backends,
             text,
-        })
+        };
+        for renewal in renewals {
+            renewal.apply(&plan.text.classes);
+        }
+        Ok(plan)
     }
 
     fn has_same_identities(&self, text: &GatewayText) -> bool {
@@ -189,14 +193,13 @@ fn identities(shared: &Shared, text: &GatewayText) -> Result<Identities, String>
 /// `to` written out as the upstream and the route it is short for.
 fn with_shorthand(text: &GatewayText) -> GatewayText {
     let mut text = text.clone();
-    if text.to.is_some()
-        && text
+    if text.to.is_some() {
+        let taken = text
             .routes
             .iter()
-            .all(|route| route.upstream.as_deref() != Some("main"))
-    {
+            .any(|route| route.name.as_deref() == Some("main"));
         text.routes.push(RouteText {
-            name: Some("main".to_owned()),
+            name: (!taken).then(|| "main".to_owned()),
             upstream: Some("main".to_owned()),
             ..RouteText::default()
         });

@@ -27,6 +27,8 @@ const GUARDED: u32 = 2;
 const RAMPING: u32 = 4;
 /// It is no member any more.
 const GONE: u32 = 8;
+/// It came while others were at work, and active health has not heard of it yet.
+const UNHEARD: u32 = 16;
 const EPOCH_SHIFT: u32 = 16;
 
 /// The share a newcomer begins with.
@@ -120,7 +122,7 @@ impl Endpoint {
         self.weight
             .store(target.spec.weight.max(1), Ordering::Relaxed);
         if before.health.is_some() && settings.health.is_none() {
-            self.word.fetch_and(!DOWN, Ordering::Relaxed);
+            self.word.fetch_and(!(DOWN | UNHEARD), Ordering::Relaxed);
         }
         let other_wire = before.protocol != settings.protocol || before.tls != settings.tls;
         self.idle.adopt(settings, other_wire);
@@ -134,7 +136,8 @@ impl Endpoint {
 
     /// No member any more: what is busy ends, nothing is kept.
     pub(crate) fn leave(&self) {
-        self.word.fetch_or(GONE, Ordering::Relaxed);
+        // Who sees this also sees that the fleet is another.
+        self.word.fetch_or(GONE, Ordering::Release);
         self.idle.close();
         self.streams.retire();
     }
@@ -185,6 +188,15 @@ impl Endpoint {
             self.publish(&record);
         }
         share
+    }
+
+    /// Its weight where nobody is known to be up: better to ask somebody unheard of than nobody.
+    pub(crate) fn unheard_share(&self) -> f32 {
+        let flags = self.flags();
+        if flags & (UNHEARD | GUARDED | GONE) != UNHEARD || self.is_full() {
+            return 0.0;
+        }
+        self.weight()
     }
 
     fn ramp(&self, now: Duration) -> f32 {
@@ -275,7 +287,7 @@ impl Endpoint {
             self.probe_at_ns.store(probe_at, Ordering::Relaxed);
         }
         let upper = u32::from(record.epoch()) << EPOCH_SHIFT | guarded;
-        let kept = DOWN | RAMPING | GONE;
+        let kept = DOWN | RAMPING | GONE | UNHEARD;
         if self.word.load(Ordering::Relaxed) & !kept == upper {
             return;
         }
@@ -304,6 +316,7 @@ impl Endpoint {
 
     /// Active health says it is up or down; one that comes up begins with a small share.
     pub(crate) fn set_up(&self, up: bool, now: Duration) {
+        self.word.fetch_and(!UNHEARD, Ordering::Relaxed);
         if !up {
             self.word.fetch_or(DOWN, Ordering::Relaxed);
         } else if self.is_down() {
@@ -312,8 +325,16 @@ impl Endpoint {
         }
     }
 
+    /// Comes while others are at work: with a small share, and until it is heard of only where nobody else is up.
+    pub(crate) fn join(&self, now: Duration) {
+        self.begin_ramp(now);
+        if self.is_down() {
+            self.word.fetch_or(UNHEARD, Ordering::Relaxed);
+        }
+    }
+
     /// Begins with a small share of its weight.
-    pub(crate) fn begin_ramp(&self, now: Duration) {
+    fn begin_ramp(&self, now: Duration) {
         self.ramp_since_ms
             .store(now.as_millis() as u64, Ordering::Relaxed);
         self.word.fetch_or(RAMPING, Ordering::Relaxed);

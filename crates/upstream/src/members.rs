@@ -34,6 +34,15 @@ impl Default for Fleet {
 
 impl Fleet {
     #[cold]
+    /// Those of `before` who are no members any more go.
+    pub(crate) fn dismiss(&self, before: &Self) {
+        for gone in &before.endpoints {
+            if !self.endpoints.iter().any(|one| Arc::ptr_eq(one, gone)) {
+                gone.leave();
+            }
+        }
+    }
+
     pub(crate) fn why_none(&self, at: Duration) -> NoEndpoint {
         let (mut open, mut up) = (None, false);
         for endpoint in self.endpoints.iter().filter(|one| !one.is_down()) {
@@ -88,7 +97,8 @@ impl Members {
         self.known.get(&place_of(endpoint))
     }
 
-    /// The fleet as it should be now: whoever is in `before` and stays is taken over.
+    /// The fleet as it should be now: whoever is in `before` and stays is taken over. The others are told to go once
+    /// it is in force.
     pub(crate) fn assemble(&mut self, before: &Fleet, common: &Common) -> Fleet {
         let now = clock::now().saturating_duration_since(common.origin);
         let mut endpoints: Vec<Arc<Endpoint>> = Vec::new();
@@ -104,16 +114,11 @@ impl Members {
             }
             let newcomer = Endpoint::new(target, self.spec.clone(), common.clone());
             if self.established {
-                newcomer.begin_ramp(now);
+                newcomer.join(now);
             }
             endpoints.push(Arc::new(newcomer));
         }
         self.established |= !endpoints.is_empty();
-        for gone in &before.endpoints {
-            if !endpoints.iter().any(|one| Arc::ptr_eq(one, gone)) {
-                gone.leave();
-            }
-        }
         Fleet {
             spec: self.spec.clone(),
             uniform: is_uniform(&endpoints),

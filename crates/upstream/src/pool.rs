@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -120,8 +120,11 @@ impl Pool {
     fn change(&self, edit: impl FnOnce(&mut Members)) {
         let mut members = self.members.lock();
         edit(&mut members);
-        let fleet = members.assemble(&self.fleet.load(), &self.common);
-        self.fleet.store(Arc::new(fleet));
+        let before = self.fleet.load_full();
+        let fleet = Arc::new(members.assemble(&before, &self.common));
+        self.fleet.store(fleet.clone());
+        // Only now: who finds everybody gone looks again, and finds the others.
+        fleet.dismiss(&before);
     }
 
     pub(crate) fn fleet(&self) -> arc_swap::Guard<Arc<Fleet>> {
@@ -135,18 +138,45 @@ impl Pool {
 
     /// Chooses an endpoint for one try. `key` matters where balancing is by hash. Allocates nothing.
     pub fn pick(&self, now: Instant, key: Option<u64>, tried: &Tried) -> Result<Pick, NoEndpoint> {
-        let fleet = self.fleet.load();
+        loop {
+            let fleet = self.fleet.load();
+            match self.pick_from(&fleet, now, key, tried) {
+                Err(_) if self.is_replaced(&fleet) => {}
+                picked => return picked,
+            }
+        }
+    }
+
+    /// Whether another fleet is in force by now.
+    #[cold]
+    fn is_replaced(&self, fleet: &Arc<Fleet>) -> bool {
+        fence(Ordering::Acquire);
+        !Arc::ptr_eq(fleet, &self.fleet.load())
+    }
+
+    fn pick_from(
+        &self,
+        fleet: &Fleet,
+        now: Instant,
+        key: Option<u64>,
+        tried: &Tried,
+    ) -> Result<Pick, NoEndpoint> {
         let at = now.saturating_duration_since(self.common.origin);
-        if let Some(pick) = self.probe(&fleet, now, at, tried) {
+        if let Some(pick) = self.probe(fleet, now, at, tried) {
             return Ok(pick);
         }
         let mut view = View {
-            fleet: &fleet,
+            fleet,
             at,
             tried: (!tried.is_empty()).then_some(tried),
+            unheard: false,
         };
         let mut chosen = self.choose(&view, key);
         if chosen.is_none() && view.tried.take().is_some() {
+            chosen = self.choose(&view, key);
+        }
+        if chosen.is_none() && fleet.spec.health.is_some() {
+            view.unheard = true;
             chosen = self.choose(&view, key);
         }
         let Some(index) = chosen else {
@@ -228,6 +258,8 @@ struct View<'a> {
     fleet: &'a Fleet,
     at: Duration,
     tried: Option<&'a Tried>,
+    /// Nobody is up, and those of whom nothing is known yet may be asked.
+    unheard: bool,
 }
 
 impl Field for View<'_> {
@@ -240,6 +272,7 @@ impl Field for View<'_> {
         let endpoint: &Endpoint = &self.fleet.endpoints[index];
         match self.tried {
             Some(tried) if tried.contains(endpoint.id) => 0.0,
+            _ if self.unheard => endpoint.unheard_share(),
             _ => endpoint.share(self.at),
         }
     }

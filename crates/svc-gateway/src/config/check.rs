@@ -272,6 +272,9 @@ fn headers(text: &RouteText, report: &mut Report) {
 }
 
 fn check_upstream(text: &UpstreamText, report: &mut Report) {
+    if let Err(what) = crate::backend::trust(text) {
+        report.contradiction(&["ca"], what, "name a PEM file that can be read");
+    }
     for endpoint in &text.endpoints {
         if let Err(error) = upstream::EndpointSpec::parse(endpoint) {
             let what = format!("`{endpoint}`: {error}");

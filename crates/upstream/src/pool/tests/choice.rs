@@ -172,3 +172,55 @@ async fn a_newcomer_begins_with_a_small_share_which_grows() {
     assert_eq!(share(), 1.0);
     assert_eq!(pool.view().endpoints[1].state, crate::State::Up);
 }
+
+// req: GW-16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_endpoints_come_and_go_there_is_always_somebody() {
+    let [one, two] = origins().await;
+    let specs = [spec(&[&one]), spec(&[&two])];
+    let pool = pool(specs[0].clone());
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            for turn in 0..20_000 {
+                pool.update(specs[turn % 2].clone());
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        let mut picks = 0;
+        while !over.load(Ordering::Relaxed) {
+            let picked = try_pick(&pool);
+            assert!(picked.is_ok(), "after {picks}: {:?}", picked.err());
+            picks += 1;
+        }
+    });
+}
+
+// req: GW-11, GW-16
+#[tokio::test]
+async fn somebody_unheard_of_is_better_than_nobody_and_no_better_than_that() {
+    let [one, two] = origins().await;
+    let health = crate::Health {
+        path: "/".into(),
+        every: Duration::from_secs(60),
+        timeout: PATIENCE,
+        healthy_after: 1,
+        unhealthy_after: 1,
+    };
+    let watched = |origins: &[&Upstream]| PoolSpec {
+        health: Some(health.clone()),
+        ..spec(origins)
+    };
+    let pool = pool(watched(&[&one]));
+    let early = try_pick(&pool).err();
+    assert_eq!(early, Some(NoEndpoint::NoneHealthy), "nobody is at work");
+    pool.fleet().endpoints[0].set_up(true, Duration::ZERO);
+    pool.update(watched(&[&one, &two]));
+    for _ in 0..20 {
+        assert_eq!(pick(&pool).address(), one.addr(), "one is known to be up");
+    }
+    pool.update(watched(&[&two]));
+    assert_eq!(pick(&pool).address(), two.addr());
+    pool.fleet().endpoints[0].set_up(false, Duration::ZERO);
+    assert_eq!(try_pick(&pool).err(), Some(NoEndpoint::NoneHealthy));
+}

@@ -1,0 +1,105 @@
+//! Listeners handed from one process to the next while requests come in: nobody is turned away.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails where it stands"
+)]
+
+use std::time::Duration;
+
+use e2e::gateway::{Gateway, PATIENCE, program, to};
+use e2e::wait::eventually;
+use testkit::load::{Load, Stream};
+use testkit::upstream::{Reply, Upstream};
+
+/// A process that this test did not start itself; gone when this is.
+struct Successor(i32);
+
+impl Successor {
+    /// The one that took over from this gateway.
+    async fn of(gateway: &Gateway) -> Self {
+        let told =
+            |line: &testkit::process::Line| line.text.contains("handed over; this process drains");
+        let line = gateway.process.wait_for_line(told, PATIENCE).await.unwrap();
+        let event: serde_json::Value = serde_json::from_str(&line.text).unwrap();
+        Self(i32::try_from(event["successor"].as_i64().unwrap()).unwrap())
+    }
+}
+
+impl Drop for Successor {
+    fn drop(&mut self) {
+        // SAFETY: a plain system call; the successor runs until this test ends it.
+        unsafe { libc::kill(self.0, libc::SIGTERM) };
+    }
+}
+
+async fn gateway_and_origin() -> (Gateway, Upstream) {
+    let origin = Upstream::start().await.unwrap();
+    origin.set_default(Reply::default().body("hello"));
+    origin.set_journal(0);
+    let gateway = Gateway::start(&to(origin.addr(), "")).await;
+    (gateway, origin)
+}
+
+// req: GW-16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_process_takes_over_and_no_request_is_lost() {
+    let (gateway, _origin) = gateway_and_origin().await;
+    let load = Load::new(gateway.door)
+        .stream(Stream::new("get", 200.0))
+        .duration(Duration::from_secs(4))
+        .timeout(PATIENCE)
+        .start();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    gateway.process.signal(libc::SIGUSR2).unwrap();
+    let successor = Successor::of(&gateway).await;
+    let ended = gateway.process.wait_exit(PATIENCE).await.unwrap();
+    assert!(ended.success(), "{ended}");
+    assert_ne!(successor.0, gateway.process.pid());
+    let report = load.finish().await;
+    assert_eq!(report.ok(), report.stream("get").intended, "{report}");
+    assert_eq!(
+        gateway.get("/").await.text(),
+        "hello",
+        "the successor serves on"
+    );
+    drop(successor);
+    eventually("the successor has ended too", PATIENCE, async || {
+        gateway.ask("GET", "/", &[], b"").await.is_err()
+    })
+    .await;
+}
+
+// req: GW-16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_successor_that_cannot_start_leaves_the_old_process_serving() {
+    let (gateway, _origin) = gateway_and_origin().await;
+    let broken = "[gateway]\nlisten = [\"127.0.0.1:0\"]\n";
+    gateway.process.replace_config(broken).unwrap();
+    gateway.process.signal(libc::SIGUSR2).unwrap();
+    let told = |line: &testkit::process::Line| line.text.contains("no successor could take over");
+    gateway.process.wait_for_line(told, PATIENCE).await.unwrap();
+    assert_eq!(gateway.get("/").await.text(), "hello");
+    assert!(gateway.process.status().unwrap().is_none());
+}
+
+// req: GW-16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_answer_that_has_begun_is_finished_by_the_old_process() {
+    let origin = Upstream::start().await.unwrap();
+    let slow = Reply::default()
+        .body("hello")
+        .delay(Duration::from_millis(1_200));
+    origin.set_default(slow);
+    let gateway = Gateway::of(program(&to(origin.addr(), ""))).await;
+    let door = gateway.door;
+    let request =
+        testkit::http::request_bytes("GET", "gate.test", "/", &[("connection", "close")], b"");
+    let asked =
+        tokio::spawn(async move { testkit::http::exchange(door, &request, PATIENCE).await });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    gateway.process.signal(libc::SIGUSR2).unwrap();
+    let _successor = Successor::of(&gateway).await;
+    assert_eq!(asked.await.unwrap().unwrap().text(), "hello");
+    assert!(gateway.process.wait_exit(PATIENCE).await.unwrap().success());
+}
