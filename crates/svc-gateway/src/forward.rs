@@ -153,7 +153,11 @@ impl Call {
         };
         let copied = if again { self.copy() } else { None };
         let request = copied.unwrap_or_else(|| self.give_away());
-        match ready.send(request, self.until).await {
+        let sent = ready.send(request, self.until).await;
+        if let (Ok(_), Some(verdict)) = (&sent, &self.verdict) {
+            verdict.answered();
+        }
+        match sent {
             Ok(answer) if !self.route.retry.on_status.contains(&answer.status()) => {
                 Attempt::Answered(answer)
             }

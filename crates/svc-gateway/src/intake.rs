@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
@@ -13,6 +13,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use http_rules::decode::{BadBody, Coding, Decoder, Limits};
 use http_rules::forward::strip_trailers;
+use tokio::time::{Instant, Sleep};
 
 use crate::reject::Refusal;
 
@@ -59,11 +60,20 @@ pub(crate) struct Intake {
     coded: Bytes,
     ended: bool,
     verdict: Arc<Verdict>,
+    /// When the answer has to begin. A body that has not all come shortly before is why it does not: its sender is
+    /// told so, and nobody blames the upstream for the time.
+    by: Instant,
+    /// Made when it is first waited for: most bodies come with their head.
+    alarm: Option<Pin<Box<Sleep>>>,
 }
 
 /// Why a body ended early: told to whoever sent it on, since the upstream's side only sees that it did.
 #[derive(Debug, Default)]
-pub(crate) struct Verdict(AtomicU8);
+pub(crate) struct Verdict {
+    code: AtomicU8,
+    /// The answer has begun; from then on a body may take its time.
+    answered: AtomicBool,
+}
 
 /// How a body may fail.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -86,13 +96,18 @@ impl Verdict {
             Refusal::Coding(bad) => 16 + bad as u8,
             _ => 4,
         };
-        self.0.store(code, Ordering::Relaxed);
+        self.code.store(code, Ordering::Relaxed);
         Spoiled(refusal)
+    }
+
+    /// The answer has begun.
+    pub(crate) fn answered(&self) {
+        self.answered.store(true, Ordering::Relaxed);
     }
 
     /// What was wrong with the body, if anything.
     pub(crate) fn get(&self) -> Option<Refusal> {
-        match self.0.load(Ordering::Relaxed) {
+        match self.code.load(Ordering::Relaxed) {
             0 => None,
             code @ 1..=4 => Some(CODES[usize::from(code) - 1]),
             code => BadBody::ALL
@@ -112,7 +127,7 @@ pub(crate) fn announced(upload: &Upload, most: u64) -> Result<Option<u64>, Refus
 }
 
 impl Intake {
-    pub(crate) fn new(upload: Upload, most: u64) -> Self {
+    pub(crate) fn new(upload: Upload, most: u64, by: Instant) -> Self {
         Self {
             upload,
             left: most,
@@ -120,6 +135,8 @@ impl Intake {
             coded: Bytes::new(),
             ended: false,
             verdict: Arc::default(),
+            by,
+            alarm: None,
         }
     }
 
@@ -189,6 +206,17 @@ impl Intake {
         Ok(piece.unwrap_or_default())
     }
 
+    fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.verdict.answered.load(Ordering::Relaxed) {
+            return false;
+        }
+        let by = self.by;
+        let alarm = self
+            .alarm
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(by)));
+        alarm.as_mut().poll(cx).is_ready()
+    }
+
     fn end(&mut self) -> Result<(), Spoiled> {
         match self.decoder.as_ref().map_or(Ok(()), Decoder::finish) {
             Ok(()) => Ok(()),
@@ -202,7 +230,11 @@ impl Intake {
             if !piece.is_empty() {
                 return Poll::Ready(Some(Ok(Frame::data(piece))));
             }
-            let frame = match ready!(Pin::new(&mut self.upload).poll_frame(cx)) {
+            let polled = Pin::new(&mut self.upload).poll_frame(cx);
+            if polled.is_pending() && self.is_late(cx) {
+                return Poll::Ready(Some(Err(self.verdict.say(Refusal::BodySlow))));
+            }
+            let frame = match ready!(polled) {
                 Some(Ok(frame)) => frame,
                 Some(Err(error)) => return Poll::Ready(Some(Err(self.verdict.say(cause(&error))))),
                 None => {

@@ -33,6 +33,8 @@ use crate::{dispatch, outbound, respond};
 
 /// The shortest deadline anybody gets: less cannot be kept.
 const LEAST_DEADLINE: Duration = Duration::from_millis(1);
+/// How long it may take until a body that does not come is seen to be late.
+const LAST_WORD: Duration = Duration::from_millis(50);
 
 /// Answers a request.
 pub(crate) async fn answer(
@@ -128,7 +130,8 @@ async fn proceed(
     admit(journey, backend, route, until).await?;
     let asks = journey.heads.has(Heads::UPGRADE);
     let wish = asks.then(|| Wish::of(&mut draft.parts)).flatten();
-    let payload = take_in(draft, route).await?;
+    let by = latest_end(journey.now(), until);
+    let payload = take_in(draft, route, journey.plan.shared.timeline.instant(by)).await?;
     let call = outbound::call(
         journey,
         draft,
@@ -358,13 +361,18 @@ fn turned_away(refused: Refused, late: bool, advice: impl FnOnce() -> Duration) 
     }
 }
 
+/// When a body is too late: early enough to say so before the deadline says something else.
+fn latest_end(now: Duration, until: Duration) -> Duration {
+    until.saturating_sub(LAST_WORD.min(until.saturating_sub(now) / 4))
+}
+
 /// The body: nothing, all of it where it may be needed twice, or as it comes.
-async fn take_in(draft: &mut Draft, route: &Route) -> Result<Taken, Refusal> {
+async fn take_in(draft: &mut Draft, route: &Route, by: Instant) -> Result<Taken, Refusal> {
     let upload = draft.upload.take();
     let Some(upload) = upload.filter(|upload| !upload.is_end_stream()) else {
         return Ok(Taken::nothing());
     };
-    let mut intake = Intake::new(upload, draft.most_bytes);
+    let mut intake = Intake::new(upload, draft.most_bytes, by);
     intake.at_its_pace(&draft.parts.headers);
     if route.decode {
         intake.decode(&mut draft.parts.headers)?;
