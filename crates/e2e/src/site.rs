@@ -317,7 +317,7 @@ impl Wanted {
         }
         // Two requests may come over two connections, the older of which may have the second.
         seen.sort_by_key(|request| request.target == next.target);
-        let pairs = wanted.iter().zip(&seen);
-        pairs.map(|(meant, seen)| meant.compare(seen)).collect()
+        let mut pairs = wanted.iter().zip(&seen);
+        pairs.try_for_each(|(meant, seen)| meant.compare(seen))
     }
 }
