@@ -46,7 +46,17 @@ struct Sample {
     per_s: f64,
     p50_us: Option<f64>,
     p99_us: Option<f64>,
+    answers: u64,
     failures: u64,
+}
+
+/// What came of all turns of one server.
+#[derive(Debug)]
+struct Measured {
+    kind: Kind,
+    samples: Vec<Sample>,
+    /// Lines it wrote meanwhile, where it was asked to.
+    lines: Option<u64>,
 }
 
 /// Runs what is wanted, prints it and keeps it beside what was measured before.
@@ -96,10 +106,15 @@ fn measured(case: &Case, turns: Turns, certificate: &Certificate) -> Result<Vec<
     };
     if case.drive == Drive::Instructions {
         let counted = Kind::ALL.map(|kind| (kind, instructions::count(&stand, kind)));
-        return Ok(row::rows(case, told(counted)));
+        let counted = told(counted).into_iter().map(|(kind, sample)| Measured {
+            kind,
+            samples: vec![sample],
+            lines: None,
+        });
+        return Ok(row::rows(case, &counted.collect::<Vec<_>>()));
     }
     let started = Kind::ALL.map(|kind| (kind, stand.start(kind, &[])));
-    Ok(row::rows(case, stand.in_turns(told(started))))
+    Ok(row::rows(case, &stand.in_turns(told(started))))
 }
 
 /// Says what is missing and goes on with what is there.
@@ -120,6 +135,16 @@ struct Stand<'a> {
     turns: Turns,
     certificate: &'a Certificate,
     origin: std::net::SocketAddr,
+}
+
+impl Measured {
+    fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            samples: Vec::new(),
+            lines: None,
+        }
+    }
 }
 
 impl Stand<'_> {
@@ -146,30 +171,32 @@ impl Stand<'_> {
     }
 
     /// Rounds over all servers. One that fails is left out from then on, and said to be.
-    fn in_turns(&self, mut servers: Vec<(Kind, Running)>) -> Vec<(Kind, Vec<Sample>)> {
-        let mut samples: Vec<(Kind, Vec<Sample>)> = Vec::new();
-        samples.extend(servers.iter().map(|(kind, _)| (*kind, Vec::new())));
+    fn in_turns(&self, servers: Vec<(Kind, Running)>) -> Vec<Measured> {
+        let fresh = |(kind, server)| (server, Measured::new(kind));
+        let mut taking: Vec<(Running, Measured)> = servers.into_iter().map(fresh).collect();
         // The first turn pays for cold caches and fresh connections; it is nobody's cost.
         for round in 0..=self.turns.rounds {
             // Who begins changes, so that nobody always finds another's caches.
-            let next = servers.len().min(1);
-            servers.rotate_left(next);
-            servers.retain(|(kind, server)| {
-                let sample = self.sample(server);
-                let own = samples.iter_mut().find(|(other, _)| other == kind);
-                match (sample, own) {
-                    (Ok(sample), Some((_, own))) if round > 0 => own.push(sample),
-                    (Ok(_), _) => {}
-                    (Err(error), _) => {
-                        eprintln!("{} is left out: {error}", kind.name());
-                        samples.retain(|(other, _)| other != kind);
-                        return false;
-                    }
+            let next = taking.len().min(1);
+            taking.rotate_left(next);
+            taking.retain_mut(|(server, measured)| match self.sample(server) {
+                Ok(sample) => {
+                    measured.samples.extend((round > 0).then_some(sample));
+                    true
                 }
-                true
+                Err(error) => {
+                    eprintln!("{} is left out: {error}", measured.kind.name());
+                    false
+                }
             });
         }
-        samples
+        let ended = |(server, mut measured): (Running, Measured)| {
+            measured.lines = self.case.access_log.then(|| server.end_and_count_lines());
+            measured
+        };
+        let mut all: Vec<Measured> = taking.into_iter().map(ended).collect();
+        all.sort_unstable_by_key(|measured| measured.kind);
+        all
     }
 
     fn sample(&self, server: &Running) -> Result<Sample, String> {
@@ -199,6 +226,7 @@ impl Stand<'_> {
             per_s: outcome.answers as f64 / outcome.elapsed.as_secs_f64(),
             p50_us: micros(0.5),
             p99_us: micros(0.99),
+            answers: outcome.answers,
             failures: outcome.failures,
         })
     }

@@ -17,6 +17,8 @@ pub(crate) const OTHER_CORE: usize = 1;
 
 const START: Duration = Duration::from_secs(20);
 const OUTPUT: &str = "out.log";
+/// Of the server that writes its lines into a file of their own.
+pub(super) const ACCESS_LOG: &str = "access.log";
 
 /// A server to be started.
 #[derive(Clone, Copy, Debug)]
@@ -112,13 +114,26 @@ impl Running {
 
     /// Asks it to end, waits for that, and gives what it printed.
     pub fn end(self) -> String {
+        self.ask_to_end();
+        self.printed()
+    }
+
+    /// Asks it to end, waits for that, and counts the lines of its logs.
+    pub fn end_and_count_lines(self) -> u64 {
+        let access_log = self.process.dir().join(ACCESS_LOG);
+        self.ask_to_end();
+        let written = std::fs::read(access_log).unwrap_or_default();
+        let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        lines(&written) + lines(self.printed().as_bytes())
+    }
+
+    fn ask_to_end(&self) {
         let asked = Instant::now();
         // A process that has ended already needs no signal.
         let _ = self.process.signal(libc::SIGTERM);
         while matches!(self.process.status(), Ok(None)) && asked.elapsed() < START {
             std::thread::sleep(Duration::from_millis(10));
         }
-        self.printed()
     }
 
     fn printed(&self) -> String {

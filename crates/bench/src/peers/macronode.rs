@@ -96,7 +96,4 @@ upstream = \"main\"
 
 const NODE: &str = "[admin]
 listen = \"127.0.0.1:0\"
-
-[log]
-level = \"warn\"
 ";

@@ -1,5 +1,6 @@
 //! nginx's configs. One process: what it is measured with is what a worker does.
 
+use super::launch::ACCESS_LOG;
 use super::{Door, Place};
 
 /// A tuned proxy: connections kept on both sides, nothing written to disk.
@@ -106,10 +107,10 @@ fn upstream(place: &Place, more: &str) -> String {
     )
 }
 
-fn access_log(place: &Place) -> &'static str {
+fn access_log(place: &Place) -> String {
     match place.access_log {
-        true => "access_log access.log combined;",
-        false => "access_log off;",
+        true => format!("access_log {ACCESS_LOG} combined;"),
+        false => "access_log off;".to_owned(),
     }
 }
 

@@ -26,6 +26,7 @@ pub(super) fn sample(server: &Running, length: Duration) -> Result<Sample, Strin
         per_s: good as f64 / length.as_secs_f64().max(1.0),
         p50_us: None,
         p99_us: None,
+        answers: good,
         failures: bad,
     })
 }

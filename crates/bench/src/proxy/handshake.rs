@@ -43,6 +43,7 @@ pub(super) fn sample(
         per_s: visits as f64 / began.elapsed().as_secs_f64(),
         p50_us: None,
         p99_us: None,
+        answers: visits,
         failures,
     })
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Sample;
 use super::case::Case;
+use super::{Measured, Sample};
 use crate::frame::Quantiles;
 use crate::peers::Kind;
 use crate::results::{Keyed, rounded, today};
@@ -25,6 +25,8 @@ pub(super) struct Row {
     pub(super) p50_us: Option<f64>,
     pub(super) p99_us: Option<f64>,
     pub(super) failures: u64,
+    /// Lines written for each hundred requests, where lines were asked for.
+    pub(super) logged_percent: Option<f64>,
     pub(super) rounds: usize,
     pub(super) measured: String,
 }
@@ -35,13 +37,14 @@ impl Keyed for Row {
     }
 }
 
-pub(super) fn rows(case: &Case, samples: Vec<(Kind, Vec<Sample>)>) -> Vec<Row> {
-    let of = |kind: Kind| {
-        let found = samples.iter().find(|(other, _)| *other == kind);
-        found.map(|(_, samples)| samples.as_slice())
-    };
-    let row = |(kind, own): &(Kind, Vec<Sample>)| {
-        let to = |other: Kind| ratio(own, of(other).filter(|_| other != *kind)?);
+pub(super) fn rows(case: &Case, all: &[Measured]) -> Vec<Row> {
+    let of = |kind: Kind| all.iter().find(|measured| measured.kind == kind);
+    let row = |measured: &Measured| {
+        let (kind, own) = (measured.kind, &measured.samples);
+        let to = |other: Kind| {
+            let other = of(other).filter(|other| other.kind != kind)?;
+            ratio(own, &other.samples)
+        };
         let each = Quantiles::of(own.iter().map(|sample| sample.each));
         let spread = (each.at(0.9) - each.at(0.1)) / each.at(0.5);
         Row {
@@ -56,15 +59,20 @@ pub(super) fn rows(case: &Case, samples: Vec<(Kind, Vec<Sample>)>) -> Vec<Row> {
             p50_us: median(own.iter().filter_map(|sample| sample.p50_us)),
             p99_us: median(own.iter().filter_map(|sample| sample.p99_us)),
             failures: own.iter().map(|sample| sample.failures).sum(),
+            logged_percent: logged_percent(measured),
             rounds: own.len(),
             measured: today(),
         }
     };
-    samples
-        .iter()
-        .filter(|(_, own)| !own.is_empty())
-        .map(row)
-        .collect()
+    let some = all.iter().filter(|measured| !measured.samples.is_empty());
+    some.map(row).collect()
+}
+
+/// Warm-ups write lines too, and are not counted: that all are there is all that can be said.
+fn logged_percent(measured: &Measured) -> Option<f64> {
+    let answers: u64 = measured.samples.iter().map(|sample| sample.answers).sum();
+    let percent = measured.lines? as f64 * 100.0 / answers.max(1) as f64;
+    Some(rounded(percent.min(100.0)))
 }
 
 fn ratio(own: &[Sample], others: &[Sample]) -> Option<f64> {

@@ -89,10 +89,13 @@ fn cells(row: &Row) -> [String; COLUMNS.len()] {
 }
 
 fn note(row: &Row) -> String {
-    match row.failures {
-        0 => String::new(),
-        failures => format!(" (INVALID: {failures} failures)"),
+    if row.failures > 0 {
+        return format!(" (INVALID: {} failures)", row.failures);
     }
+    let logged = row.logged_percent.filter(|percent| *percent < 100.0);
+    logged.map_or_else(String::new, |percent| {
+        format!(" (logged {percent:.0} % of the requests)")
+    })
 }
 
 fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
