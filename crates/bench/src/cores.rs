@@ -41,3 +41,9 @@ pub fn go_first(rank: Rank) {
     // SAFETY: the parameters live for the length of the call; thread 0 is the caller.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &place) };
 }
+
+/// Ends this process when the one that started it ends.
+pub fn follow_parent() {
+    // SAFETY: plain system call that takes numbers only; it cannot fail with a valid signal.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+}

@@ -42,13 +42,15 @@ pub struct Settings {
     pub places: usize,
     /// How long each takes.
     pub service: Duration,
-    /// The core it runs on, before others; anywhere and like others when none is given.
+    /// The core it runs on, before others and as long as who started it; anywhere, like others and
+    /// until it is killed when none is given.
     pub core: Option<usize>,
 }
 
 /// Serves until the process is killed.
 pub fn serve(settings: Settings) -> io::Result<()> {
     if let Some(core) = settings.core {
+        cores::follow_parent();
         cores::go_first(Rank::Origin);
         cores::pin(core);
     }

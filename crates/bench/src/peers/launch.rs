@@ -80,6 +80,8 @@ impl Launch<'_> {
             shell.file(name, bytes)?;
         }
         let core = SERVER_CORE.to_string();
+        // A bench that is killed takes them along: nobody else would end them.
+        let shell = shell.args(["setpriv", "--pdeathsig", "KILL"]);
         let shell = shell.args(["taskset", "-c", &core]).args(self.under);
         let started = shell.arg(program).args(arguments).start();
         started.map_err(io::Error::other)
