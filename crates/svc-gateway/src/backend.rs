@@ -89,9 +89,11 @@ impl Backend {
         known: Option<&Arc<Self>>,
     ) -> Result<(Self, Option<Renewal>), String> {
         let spec = pool_spec(name, text)?;
-        let limit = text
-            .limit
-            .map_or(Limit::Found(text.max_limit), Limit::Fixed);
+        let limit = match (text.limit, text.adaptive) {
+            (Some(limit), true) => Limit::UpTo(limit),
+            (Some(limit), false) => Limit::Fixed(limit),
+            (None, _) => Limit::Found(text.max_limit),
+        };
         let (body, renewal) = match known {
             Some(known) => {
                 let body = known.body.clone();

@@ -53,7 +53,7 @@ pub(crate) struct Slots {
     queue: FairQueue,
     /// All places.
     limit: AtomicU32,
-    adaptive: Lock<Option<Adaptive>>,
+    search: Lock<Search>,
     tenants: Tenants,
     reserve: Reserve,
     pacer: Pacer,
@@ -67,8 +67,25 @@ pub(crate) struct Slots {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     Fixed(u32),
+    /// This many, and fewer for as long as the upstream cannot do with so many.
+    UpTo(u32),
     /// Found by itself, up to this.
     Found(u32),
+}
+
+/// What the limit is to be, and what it is found from.
+struct Search {
+    limit: Limit,
+    adaptive: Option<Adaptive>,
+}
+
+impl Search {
+    fn new(limit: Limit) -> Self {
+        Self {
+            limit,
+            adaptive: limit.policy(),
+        }
+    }
 }
 
 /// Where the search begins: few enough not to harm a small origin, enough to learn from.
@@ -77,7 +94,7 @@ const FIRST_LIMIT: u32 = 16;
 impl Limit {
     fn first(self) -> u32 {
         match self {
-            Limit::Fixed(limit) => limit,
+            Limit::Fixed(limit) | Limit::UpTo(limit) => limit,
             Limit::Found(most) => FIRST_LIMIT.min(most),
         }
     }
@@ -85,7 +102,7 @@ impl Limit {
     fn policy(self) -> Option<Adaptive> {
         match self {
             Limit::Fixed(_) => None,
-            Limit::Found(max) => {
+            Limit::UpTo(max) | Limit::Found(max) => {
                 let policy = Policy::guarded(Bounds { min: 1, max });
                 Adaptive::new(&policy, self.first())
             }
@@ -161,7 +178,7 @@ impl Slots {
         Arc::new(Self {
             queue: queue.expect("the schema bounds weights, costs and limits"),
             limit: AtomicU32::new(limit.first()),
-            adaptive: Lock::new(&ADAPTIVE, limit.policy()),
+            search: Lock::new(&ADAPTIVE, Search::new(limit)),
             tenants: Tenants::new(),
             reserve: Reserve::default(),
             pacer: Pacer::default(),
@@ -227,7 +244,7 @@ impl Slots {
 
     /// Whether it would wait for longer than anybody may: better told at once.
     fn is_hopeless(&self, work: Work) -> bool {
-        let wait = self.queue.retry_after(work.class, work.tenant);
+        let wait = self.tenants.wait_expected(work.tenant);
         wait.is_some_and(|wait| wait > self.longest_wait.mul_f64(HOPE))
     }
 
@@ -281,8 +298,8 @@ impl Slots {
     }
 
     fn learn(&self, sample: Sample) {
-        let mut adaptive = self.adaptive.lock();
-        let Some(adaptive) = adaptive.as_mut() else {
+        let mut search = self.search.lock();
+        let Some(adaptive) = search.adaptive.as_mut() else {
             return;
         };
         adaptive.record(sample);
@@ -296,25 +313,20 @@ impl Slots {
         }
     }
 
-    /// Another limit from now on; one that is found goes on from where it is.
+    /// Another limit from now on. The same one changes nothing, and one that is found goes on from where it is.
     pub(crate) fn set_limit(&self, limit: Limit) {
-        let mut adaptive = self.adaptive.lock();
+        let mut search = self.search.lock();
+        if search.limit == limit {
+            return;
+        }
         let here = match limit {
-            Limit::Fixed(limit) => {
-                *adaptive = None;
-                limit
-            }
-            Limit::Found(most) => {
-                let here = self.limit().min(most);
-                if adaptive.is_none() {
-                    *adaptive = limit.policy();
-                }
-                if let Some(adaptive) = adaptive.as_mut() {
-                    adaptive.set(here);
-                }
-                here
-            }
+            Limit::Fixed(limit) | Limit::UpTo(limit) => limit,
+            Limit::Found(most) => self.limit().min(most),
         };
+        *search = Search::new(limit);
+        if let Some(adaptive) = search.adaptive.as_mut() {
+            adaptive.set(here);
+        }
         self.resize(here);
     }
 
@@ -346,7 +358,7 @@ impl Slots {
 
     /// Whether the limit is found by itself.
     pub(crate) fn finds_limit(&self) -> bool {
-        self.adaptive.lock().is_some()
+        self.search.lock().adaptive.is_some()
     }
 
     /// For the console.

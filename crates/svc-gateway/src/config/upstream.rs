@@ -24,10 +24,13 @@ pub struct UpstreamText {
     /// HTTP/1.1, or HTTP/2 (by ALPN on https, with prior knowledge on http).
     #[serde(default)]
     pub protocol: UpstreamProtocol,
-    /// Requests at once; absent: found by itself, from how long answers take.
+    /// Requests at once, at most; absent: found by itself, from how long answers take.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub limit: Option<u32>,
+    /// Whether fewer are sent while the upstream cannot do with so many.
+    #[serde(default = "adaptive")]
+    pub adaptive: bool,
     /// The highest limit that may be found.
     #[serde(default = "max_limit")]
     #[schemars(range(min = 1, max = 1_000_000))]
@@ -74,6 +77,7 @@ impl UpstreamText {
             hash_header: None,
             protocol: UpstreamProtocol::Http1,
             limit: None,
+            adaptive: adaptive(),
             max_limit: max_limit(),
             connections: connections(),
             connect_ms: connect(),
@@ -85,6 +89,10 @@ impl UpstreamText {
             ca: None,
         }
     }
+}
+
+fn adaptive() -> bool {
+    true
 }
 
 fn max_limit() -> u32 {

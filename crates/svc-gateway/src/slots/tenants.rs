@@ -6,6 +6,9 @@ use std::time::Duration;
 /// Tenants whose numbers fall into one entry count as one.
 const ENTRIES: usize = 4_096;
 
+/// The least that counts as a tenant's part, however many there are.
+const LEAST_PART: u32 = 2;
+
 /// What the tenants of one upstream have running.
 pub(super) struct Tenants {
     entries: Box<[Entry]>,
@@ -29,17 +32,22 @@ impl Tenants {
         }
     }
 
-    /// Whether the tenant has nothing waiting, and less running than its part of so many places. Whoever has something
-    /// waiting asks for all it can get, and gets what its weight says.
+    /// Whether the tenant has less running and waiting together than its part of so many places. Whoever has more asks
+    /// for all it can get, and gets what its weight says.
     pub(super) fn is_sparse(&self, tenant: u64, places: u32) -> bool {
         let entry = self.entry(tenant);
-        if entry.waiting.load(Ordering::Relaxed) > 0 {
-            return false;
-        }
         let running = entry.running.load(Ordering::Relaxed);
-        let others = self.active.load(Ordering::Relaxed);
-        let among = others + u32::from(running == 0);
-        u64::from(running) * u64::from(among) < u64::from(places)
+        let asked = running + entry.waiting.load(Ordering::Relaxed);
+        let among = self.active.load(Ordering::Relaxed) + u32::from(running == 0);
+        asked < (places / among.max(1)).max(LEAST_PART)
+    }
+
+    /// How long one more request of the tenant would wait, as far as its own requests tell.
+    pub(super) fn wait_expected(&self, tenant: u64) -> Option<Duration> {
+        let entry = self.entry(tenant);
+        let waiting = entry.waiting.load(Ordering::Relaxed);
+        let running = entry.running.load(Ordering::Relaxed).max(1);
+        Some(self.hold(tenant)? * waiting / running)
     }
 
     /// Counts one that waits, until the answer is dropped.
