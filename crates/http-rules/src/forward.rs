@@ -1,6 +1,7 @@
 //! What goes on to the next server: which headers end here, who asked, through whom, and what is asked for.
 
 mod client;
+mod cookies;
 mod hop_by_hop;
 mod origin;
 mod trailers;
@@ -8,6 +9,7 @@ mod upgrade;
 mod via;
 
 pub use client::{Trail, client_address, is_trusted};
+pub use cookies::join_cookies;
 pub use hop_by_hop::strip_hop_by_hop;
 pub use origin::{Fields, Forwarding, Hop};
 pub use trailers::strip_trailers;

@@ -174,7 +174,8 @@ impl Intake {
         while let Some(frame) = self.frame().await {
             let frame = frame.map_err(|spoiled| spoiled.0)?;
             if let Ok(data) = frame.into_data() {
-                if whole.is_empty() && data.len() as u64 >= announced {
+                let all = data.len() as u64 >= announced && self.upload.is_end_stream();
+                if whole.is_empty() && all {
                     return Ok(data);
                 }
                 whole.extend_from_slice(&data);

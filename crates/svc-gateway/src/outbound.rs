@@ -7,9 +7,9 @@ use std::time::Duration;
 use front_door::Visit;
 use http::header::{HOST, HeaderMap};
 use http::uri::Uri;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, Version};
 use http_rules::deadline;
-use http_rules::forward::{Fields, Hop, request_upgrade, strip_hop_by_hop};
+use http_rules::forward::{Fields, Hop, join_cookies, request_upgrade, strip_hop_by_hop};
 use http_rules::request_id;
 use http_rules::trace::TRACEPARENT;
 
@@ -40,6 +40,9 @@ pub(crate) fn call(
     let hash = hash(plan, journey, backend, &headers);
     if heads.has(Heads::HOP_BY_HOP) {
         strip_hop_by_hop(&mut headers);
+    }
+    if draft.parts.version == Version::HTTP_2 {
+        join_cookies(&mut headers);
     }
     if let Some(wish) = wish {
         request_upgrade(&mut headers, wish.protocol.clone());

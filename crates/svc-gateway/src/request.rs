@@ -378,10 +378,12 @@ async fn take_in(draft: &mut Draft, route: &Route, by: Instant) -> Result<Taken,
         intake.decode(&mut draft.parts.headers)?;
     }
     match draft.length {
+        // A length of nothing has still to be kept: in HTTP/2 something may come behind it.
         Some(length)
-            if length <= intake::KEPT_BYTES
-                && !intake.decodes()
-                && forward::may_repeat(&draft.parts.method, &draft.parts.headers, route) =>
+            if length == 0
+                || length <= intake::KEPT_BYTES
+                    && !intake.decodes()
+                    && forward::may_repeat(&draft.parts.method, &draft.parts.headers, route) =>
         {
             let whole = intake.whole(length).await?;
             Ok(Taken {
