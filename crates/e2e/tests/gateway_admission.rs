@@ -177,7 +177,8 @@ async fn a_noisy_tenant_does_not_starve_the_others() {
 async fn tenants_and_classes_are_served_by_their_weights() {
     let upstream = small().await;
     let tenants = "[gateway.tenants.gold]\nweight = 3\n[gateway.tenants.ours]\nclass = \"internal\"\n\
-                   [gateway.classes]\nanon = 1\nauthed = 4\ninternal = 8\n";
+                   [gateway.classes]\nanon = 1\nauthed = 4\ninternal = 8\n\
+                   [gateway.queue]\nwait_ms = 9000\n";
     let gateway = Gateway::start(&fair(upstream.addr(), tenants)).await;
     let contest = async |tenants: &[&str]| {
         let mut load = Load::new(gateway.door)
@@ -210,7 +211,7 @@ async fn tenants_and_classes_are_served_by_their_weights() {
 async fn occupied(keys: &str, lasts_ms: u64) -> (Upstream, Gateway) {
     let upstream = Upstream::start().await.unwrap();
     let section = format!(
-        "{TRUSTED}[gateway.timeouts]\nrequest_ms = 5000\n[gateway.queue]\n{keys}\n{}",
+        "{TRUSTED}[gateway.timeouts]\nrequest_ms = 5000\n[gateway.queue]\nwait_ms = 5000\n{keys}\n{}",
         to(upstream.addr(), "limit = 1")
     );
     let gateway = Gateway::start(&section).await;
