@@ -150,14 +150,10 @@ impl Journey {
         }
     }
 
-    /// The answer's body has ended as it should.
+    /// The answer's body has ended as it should. An upstream's own error says nothing about how many requests it can
+    /// do with; its breaker hears of it.
     pub(crate) fn finish(&mut self) {
-        let failed = self.status >= 500;
-        self.settle(Some(if failed {
-            Outcome::Failure
-        } else {
-            Outcome::Success
-        }));
+        self.settle((self.status < 500).then_some(Outcome::Success));
     }
 
     /// It ends here, for this reason.
