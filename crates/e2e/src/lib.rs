@@ -8,6 +8,7 @@ use testkit::process::{Process, Program};
 
 pub mod command;
 pub mod gateway;
+pub mod good;
 pub mod log;
 pub mod readiness;
 mod rounds;

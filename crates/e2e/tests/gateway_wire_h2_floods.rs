@@ -5,17 +5,15 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use e2e::gateway::{Gateway, PATIENCE, to};
-use e2e::site::{Site, request};
+use e2e::good::Good;
+use e2e::site::Site;
 use e2e::wait::eventually;
 use testkit::frames::kind::{
     CONTINUATION, DATA, GOAWAY, HEADERS, PING, PRIORITY, RST_STREAM, SETTINGS, WINDOW_UPDATE,
 };
 use testkit::frames::{END_HEADERS, END_STREAM, Peer, block, frame, remembered};
-use testkit::http::Connection;
 use testkit::upstream::{Reply, Upstream};
 use tokio::io::AsyncWriteExt;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 const WHOLE: u8 = END_HEADERS | END_STREAM;
 const REFUSED_STREAM: u32 = 7;
@@ -171,52 +169,12 @@ async fn flood(door: SocketAddr, next: &Flood) -> Option<Duration> {
     ended.ok().map(|_| began.elapsed())
 }
 
-/// A client that asks one thing after the other until told to stop; how long each took.
-struct Good {
-    stop: watch::Sender<bool>,
-    asking: JoinHandle<Vec<Duration>>,
-}
-
-impl Good {
-    fn begin(door: SocketAddr) -> Self {
-        let (stop, stopped) = watch::channel(false);
-        let asking = tokio::spawn(async move {
-            let mut connection = Connection::open(door, PATIENCE)
-                .await
-                .expect("a connection");
-            let (ask, mut took) = (request("GET", "/good", "", ""), Vec::new());
-            while !*stopped.borrow() {
-                let began = Instant::now();
-                let answer = connection
-                    .exchange(&ask, PATIENCE)
-                    .await
-                    .expect("an answer");
-                assert_eq!(answer.status, 200);
-                took.push(began.elapsed());
-                tokio::time::sleep(ms(1)).await;
-            }
-            took
-        });
-        Self { stop, asking }
-    }
-
-    /// The slowest hundredth, and how many there were.
-    async fn p99(self) -> (Duration, usize) {
-        self.stop.send(true).expect("a client");
-        let mut took = self.asking.await.expect("a good client is always answered");
-        took.sort();
-        (took[took.len() * 99 / 100], took.len())
-    }
-}
-
 // req: GW-15
 // attack: B-01, B-02, B-03, B-04, B-05, B-06, B-09, B-10, B-11, B-12, B-13, B-14
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn floods_end_their_connection_in_a_tenth_of_a_second() {
     let site = Site::start("", "").await;
-    let calm = Good::begin(site.gateway.door);
-    tokio::time::sleep(ms(1000)).await;
-    let (calm, _) = calm.p99().await;
+    let calm = Good::alone(site.gateway.door, ms(1000)).await;
     let good = Good::begin(site.gateway.door);
     let began = Instant::now();
     let (floods, mut best) = (floods(), BTreeMap::new());
