@@ -120,7 +120,8 @@ pub struct Adaptive(Machine);
 enum Machine {
     Aimd(Aimd),
     Gradient(Gradient),
-    Guarded(Guarded),
+    /// It remembers more than the others.
+    Guarded(Box<Guarded>),
 }
 
 impl Adaptive {
@@ -140,7 +141,7 @@ impl Adaptive {
                 bounds,
                 target,
                 window,
-            } => Machine::Guarded(Guarded::new(bounds, target, window, initial)),
+            } => Machine::Guarded(Box::new(Guarded::new(bounds, target, window, initial))),
         };
         Some(Self(machine))
     }

@@ -1,78 +1,140 @@
-//! Grows while growing pays: a step up must bring throughput and leave no standing delay.
+//! Finds the knee: the lowest limit at which the service does all that it can.
 //!
-//! Outcomes are gathered for a window. Then, in this order:
-//! 1. failures: the limit shrinks;
-//! 2. mean hold time far over the calm one (the lowest mean of a window): a step of latency, it shrinks;
-//! 3. a step up was tried and throughput did not follow: it is taken back, the next try is later;
-//! 4. even the quickest of the window was delayed by more than the target: delay stands, no growth;
-//! 5. the limit is used and no try is pending: a step up.
+//! Outcomes are gathered for a window. What was slower than undisturbed work is delay, and the share of it in the hold
+//! time is the share of the limit that only waits behind the gate. Then:
+//! - failures: the limit shrinks;
+//! - no delay, and the limit is used: a step up, the larger the more have paid before. If throughput does not follow,
+//!   it is taken back; if delay came instead, so may have been there before, and a step down is tried;
+//! - more delay than may stand: a step down, to where the delay should end. While throughput holds it goes on; if
+//!   throughput falls with the limit, the delay is the service's own: the limit returns, and that is what undisturbed
+//!   means from now on.
 //!
-//! Nobody is refused to find out: a try is a higher limit, never a lower one.
+//! What is undisturbed never rises by itself while the limit is used, or it would soon follow the delay that the limit
+//! makes. A step down is tried only from where something waits behind the gate, or where a step up has brought nothing.
 
 use std::time::Duration;
 
 use super::{Bounds, Level, Sample};
-use crate::breaker::Outcome;
+use window::{Seen, Window};
 
-/// Fewer outcomes say nothing, however long they took to gather.
-const SAMPLES_MIN: u32 = 30;
-/// Mean hold time over the calm one, in calm ones, that is a step and not noise. Mean against mean: work that is quick
-/// and slow by nature has a mean far over its quickest, without any delay.
-const STEP: f64 = 2.0;
-/// How many standard errors of a window's mean chance may explain.
-const CHANCE: f64 = 3.0;
-/// The share of failures that means drops.
+mod window;
+
+/// The share of failures that means drops, and what remains after them.
 const DROPS: f64 = 0.05;
-/// What remains after drops, at least what remains after a step.
 const BACKOFF: f64 = 0.8;
-/// A step up, as a share of the limit.
+/// A first step up, as a share of the limit. It doubles each time it pays, and begins at the most.
 const GROWTH: f64 = 0.1;
+const GROWTH_MAX: f64 = 1.0;
 /// The share of a step up that must be found again in throughput.
-const PAYS: f64 = 0.3;
-/// How far a lowest value goes towards a window above it.
-const FLOOR_RISE: f64 = 0.05;
-/// The share of the limit that must have been in flight at some moment for growth, and on average:
-/// a caller that never meets the limit, or hardly ever, proves nothing about a higher one.
-const USED_PEAK: f64 = 0.9;
-const USED_MEAN: f64 = 0.4;
-/// The longest pause between two tries, in windows.
-const PAUSE_MAX: u32 = 32;
+const PAYS: f64 = 0.5;
+/// The share that proves that nothing waits.
+const PAYS_FULLY: f64 = 0.85;
+/// The largest step down, and the first one where nothing is known of how much is delay; that one doubles.
+const DESCENT_MAX: f64 = 0.4;
+const DESCENT_BLIND: f64 = 0.12;
+const DESCENT_BLIND_MAX: f64 = 0.3;
+/// How much throughput all steps down together may cost, chance apart.
+const LOSS: f64 = 0.05;
+/// How many standard errors chance may explain.
+const CHANCE: f64 = 3.0;
+const DOUBT: f64 = 2.0;
+/// The standard error, as a share, that is small enough to judge by.
+const ERROR: f64 = 0.03;
+/// What should wait behind the gate, lest a place be idle; half of it or less is no delay. A share of the limit, and
+/// not less than one.
+const HEADROOM: f64 = 0.1;
+/// The standing delay is kept between these shares of the hold time, whatever the target.
+const TARGET_LEAST: f64 = 0.1;
+const TARGET_MOST: f64 = 0.2;
+/// The share of delay in a mean that counts whatever the quickest say.
+const STEP: f64 = 0.67;
+/// How many windows the mean of mixed work is learnt from.
+const AGE: u32 = 8;
+/// How far undisturbed times follow slower ones while the limit is not used, and faster ones that may be chance.
+const RISE: f64 = 0.05;
+const FALL: f64 = 0.25;
+/// The shortest and the longest pause between two tries, in windows.
+const PAUSE_MIN: u32 = 8;
+const PAUSE_MAX: u32 = 64;
 
 #[derive(Clone, Debug)]
 pub(super) struct Guarded {
     level: Level,
     target_s: f64,
-    length: Duration,
     window: Window,
-    /// The undisturbed hold time of the quickest work, 0 until known.
-    floor_s: f64,
-    /// The undisturbed mean hold time, 0 until known.
-    calm_s: f64,
-    /// Throughput before the last step up, and the limit then.
-    tried: Option<Try>,
-    /// Windows until the next try, and the pause after a try that did not pay.
-    wait: u32,
-    pause: u32,
+    /// Hold times of undisturbed work, once known.
+    calm: Option<Calm>,
+    step: Step,
+    /// The next step up, as a share.
+    growth: f64,
+    /// When to grow again after growth that did not pay, and when to look again whether delay is what it seems.
+    grow: Pause,
+    check: Pause,
+}
+
+/// Windows until the next try, and how many there will be after that.
+#[derive(Clone, Copy, Debug)]
+struct Pause {
+    left: u32,
+    next: u32,
+}
+
+impl Pause {
+    const NONE: Self = Self {
+        left: 0,
+        next: PAUSE_MIN,
+    };
+
+    fn is_over(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        self.left == 0
+    }
+
+    fn begin(&mut self) {
+        self.left = self.next;
+        self.next = (self.next * 2).min(PAUSE_MAX);
+    }
+}
+
+/// Of all, and of the quickest: a mix that becomes dearer slows the mean, a queue slows everybody.
+#[derive(Clone, Copy, Debug)]
+struct Calm {
+    mean_s: f64,
+    quick_s: f64,
+    /// Windows that it was learnt from: the slowest work is missing in the first.
+    age: u32,
+}
+
+/// What the last window ended with.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    None,
+    /// Delay stands: what throughput is with it, the next window will tell.
+    Suspect,
+    Up(Growth),
+    Down(Descent),
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Try {
+struct Growth {
     before: f64,
     throughput: f64,
-    /// The first window after a step still holds work begun before it.
-    settled: bool,
+    flow: f64,
+    quick_s: f64,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Window {
-    since: Option<Duration>,
-    successes: u32,
-    failures: u32,
-    hold_sum_s: f64,
-    hold_square_sum: f64,
-    hold_min_s: f64,
-    in_flight_sum: u64,
-    in_flight_peak: u32,
+#[derive(Clone, Copy, Debug)]
+struct Descent {
+    /// The limit it began from, the throughput there, and the standard error of that.
+    from: f64,
+    throughput: f64,
+    flow: f64,
+    error: f64,
+    /// The limit before the last step, and how quick the quickest were there.
+    before: f64,
+    quick_s: f64,
+    /// The next step where the delay is not known, as a share.
+    blind: Option<f64>,
 }
 
 impl Guarded {
@@ -80,91 +142,216 @@ impl Guarded {
         Self {
             level: Level::new(bounds, initial),
             target_s: target.as_secs_f64(),
-            length,
-            window: Window::default(),
-            floor_s: 0.0,
-            calm_s: 0.0,
-            tried: None,
-            wait: 0,
-            pause: 1,
+            window: Window::new(length).settling(initial),
+            calm: None,
+            step: Step::None,
+            growth: GROWTH_MAX,
+            grow: Pause::NONE,
+            check: Pause::NONE,
         }
     }
 
     pub(super) fn record(&mut self, sample: Sample) {
-        let since = *self.window.since.get_or_insert(sample.now);
         self.window.add(sample);
-        let passed = sample.now.saturating_sub(since);
-        if passed >= self.length && self.window.samples() >= SAMPLES_MIN {
-            let window = std::mem::take(&mut self.window);
-            self.window.since = Some(sample.now);
-            self.judge(&window, passed.as_secs_f64());
-        }
-    }
-
-    fn judge(&mut self, window: &Window, passed_s: f64) {
-        let failed = f64::from(window.failures) / f64::from(window.samples());
-        if failed > DROPS {
-            return self.shrink(BACKOFF);
-        }
-        let mean_s = window.hold_sum_s / f64::from(window.successes);
-        learn(&mut self.floor_s, window.hold_min_s);
-        learn(&mut self.calm_s, mean_s);
-        let noise_s = self.target_s.max(CHANCE * window.standard_error_s(mean_s));
-        if mean_s > self.calm_s * (1.0 + STEP) && mean_s - self.calm_s > noise_s {
-            let proportion = self.calm_s * (1.0 + STEP) / mean_s;
-            return self.shrink(proportion.max(0.5));
-        }
-        let throughput = f64::from(window.successes) / passed_s;
-        if !self.has_paid(throughput) {
+        let Some(seen) = self.window.look(sample.now) else {
+            return;
+        };
+        if !seen.is_late && !self.is_clear(&seen) {
             return;
         }
-        let stands = window.hold_min_s - self.floor_s > self.target_s;
-        if !stands && window.has_used(self.level.whole()) {
-            self.step_up(throughput);
+        self.window.restart(sample.now);
+        let before = self.level.whole();
+        self.judge(&seen);
+        if self.level.whole() != before {
+            self.window.settle(sample.in_flight.max(self.level.whole()));
         }
     }
 
-    /// Judges the pending try; false if nothing is to be tried in this window.
-    fn has_paid(&mut self, throughput: f64) -> bool {
-        if let Some(tried) = &mut self.tried {
-            if !tried.settled {
-                tried.settled = true;
-                return false;
-            }
-            let asked = (self.level.exact / tried.before - 1.0) * PAYS;
-            let paid = throughput >= tried.throughput * (1.0 + asked);
-            let before = tried.before;
-            self.tried = None;
-            if !paid {
-                self.level.set(before);
-                self.pause = (self.pause * 2).min(PAUSE_MAX);
-                self.wait = self.pause;
-                return false;
-            }
-            self.pause = 1;
+    /// The larger what is looked for, the sooner it is certain.
+    fn is_clear(&self, seen: &Seen) -> bool {
+        if seen.failed > DROPS {
+            return true;
         }
-        self.wait = self.wait.saturating_sub(1);
-        self.wait == 0
+        let best = seen.error.min(seen.quick_error);
+        let (error, clear) = match (self.calm, self.step) {
+            (None, _) => (best, 0.0),
+            (_, Step::Up(growth)) => (best, self.level.exact / growth.before - 1.0),
+            (_, Step::Down(descent)) => (best, 1.0 - self.level.exact / descent.before),
+            (Some(calm), _) => (calm.error(seen), calm.delay(seen) - TARGET_MOST),
+        };
+        error <= ERROR.max(clear / CHANCE / 2.0)
     }
 
-    fn step_up(&mut self, throughput: f64) {
+    fn judge(&mut self, seen: &Seen) {
+        if seen.failed > DROPS {
+            return self.shrink();
+        }
+        let calm = self.calm.get_or_insert(Calm::new(seen));
+        calm.learn(seen);
+        if !seen.has_used(self.level.whole()) {
+            // Who never meets the limit proves nothing about another one.
+            calm.follow(seen, RISE);
+            self.step = Step::None;
+            return;
+        }
+        match std::mem::replace(&mut self.step, Step::None) {
+            Step::Up(growth) => self.judge_growth(seen, growth),
+            Step::Down(descent) => self.judge_descent(seen, descent),
+            Step::None => self.choose(seen, false),
+            Step::Suspect => self.choose(seen, true),
+        }
+    }
+
+    fn choose(&mut self, seen: &Seen, suspected: bool) {
+        let error = self.calm.map_or(0.0, |calm| calm.error(seen));
+        let (waiting, chance) = (self.waiting(seen), self.level.exact * error);
+        if waiting > self.tolerated(seen) + DOUBT * chance {
+            match suspected {
+                true => self.step_down(seen, self.descent(seen, None)),
+                false => self.step = Step::Suspect,
+            }
+            return;
+        }
+        if waiting <= self.headroom() / 2.0 + chance {
+            if self.grow.is_over() {
+                self.step_up(seen);
+            }
+        } else if error <= ERROR && self.check.is_over() {
+            let share = waiting / self.level.exact + DESCENT_BLIND;
+            self.step_down(seen, self.descent(seen, Some(share)));
+        }
+    }
+
+    fn descent(&self, seen: &Seen, blind: Option<f64>) -> Descent {
+        Descent {
+            from: self.level.exact,
+            throughput: seen.throughput,
+            flow: seen.flow,
+            error: seen.error,
+            before: self.level.exact,
+            quick_s: seen.quick_s,
+            blind,
+        }
+    }
+
+    fn step_up(&mut self, seen: &Seen) {
         let before = self.level.exact;
-        self.level.set(before + (before * GROWTH).max(1.0));
+        self.level.set(before + (before * self.growth).max(1.0));
         if self.level.exact > before {
-            self.tried = Some(Try {
+            self.step = Step::Up(Growth {
                 before,
-                throughput,
-                settled: false,
+                throughput: seen.throughput,
+                flow: seen.flow,
+                quick_s: seen.quick_s,
             });
         }
     }
 
-    fn shrink(&mut self, to: f64) {
-        self.tried = None;
-        self.pause = 1;
-        self.wait = 1;
-        self.level
-            .set((self.level.exact * to).min(self.level.exact - 1.0));
+    fn judge_growth(&mut self, seen: &Seen, growth: Growth) {
+        let before = growth.before;
+        let gained = (seen.throughput / growth.throughput).max(seen.flow / growth.flow) - 1.0;
+        let step = self.level.exact / before - 1.0;
+        let rose = seen.quick_s / growth.quick_s - 1.0;
+        let no_slower = rose < step / 4.0 && gained > step / 10.0 - seen.error;
+        if gained >= step * PAYS - DOUBT * seen.error || no_slower {
+            self.growth = (self.growth * 3.0).min(GROWTH_MAX);
+            self.grow = Pause::NONE;
+            if gained >= step * PAYS_FULLY
+                && let Some(calm) = &mut self.calm
+            {
+                calm.follow(seen, 0.5);
+            }
+            return self.choose(seen, true);
+        }
+        self.growth = GROWTH;
+        if self.waiting(seen) < (self.level.exact - before) / 2.0 {
+            self.level.set(before);
+            return self.grow.begin();
+        }
+        // All of the step waits. Before it, was nothing waiting? Undisturbed may mean something else.
+        self.level.set(before * (1.0 + gained.max(0.0)));
+        let descent = Descent {
+            from: self.level.exact * (1.0 + HEADROOM),
+            throughput: growth.throughput.max(seen.throughput),
+            flow: growth.flow.max(seen.flow),
+            error: seen.error,
+            before: self.level.exact,
+            quick_s: growth.quick_s,
+            blind: Some(DESCENT_BLIND),
+        };
+        self.step_down(seen, descent);
+    }
+
+    fn step_down(&mut self, seen: &Seen, mut descent: Descent) {
+        let here = self.level.exact;
+        descent.before = here;
+        let goal = match descent.blind {
+            Some(share) => here * (1.0 - share),
+            None => (here - self.waiting(seen) + self.headroom()).max(here * (1.0 - DESCENT_MAX)),
+        };
+        self.level.set(goal.min(here - 1.0));
+        if self.level.exact < here {
+            self.step = Step::Down(descent);
+        }
+    }
+
+    fn judge_descent(&mut self, seen: &Seen, mut descent: Descent) {
+        let error = seen.error.hypot(descent.error);
+        let kept = (seen.throughput / descent.throughput).max(seen.flow / descent.flow);
+        let steps = 1.0 - self.level.exact / descent.from;
+        if kept < 1.0 - 2.0 * steps - CHANCE * error {
+            self.step = Step::Suspect;
+            return;
+        }
+        let lost = kept < 1.0 - LOSS.max(CHANCE * error);
+        let step = 1.0 - self.level.exact / descent.before;
+        let own = seen.is_mixed()
+            && seen.quick_s > descent.quick_s * (1.0 - step / 2.0)
+            && seen.quick_error * 2.0 * CHANCE < step;
+        descent.quick_s = seen.quick_s;
+        if lost || own {
+            self.calm = Some(Calm::new(seen));
+            let knee = match lost {
+                true => self.level.exact / kept,
+                false => descent.before,
+            };
+            self.level
+                .set((knee + (knee * HEADROOM).max(1.0)).min(descent.from));
+            if self.level.exact < 0.8 * descent.from {
+                self.check = Pause::NONE;
+            }
+            self.growth = GROWTH;
+            return self.check.begin();
+        }
+        if let Some(share) = &mut descent.blind {
+            *share = (*share * 2.0).min(DESCENT_BLIND_MAX);
+        } else if self.waiting(seen) <= self.tolerated(seen) {
+            return;
+        }
+        self.step_down(seen, descent);
+    }
+
+    fn shrink(&mut self) {
+        self.step = Step::None;
+        self.growth = GROWTH;
+        self.grow = Pause::NONE;
+        let lower = (self.level.exact * BACKOFF).min(self.level.exact - 1.0);
+        self.level.set(lower);
+    }
+
+    /// How many of those inside wait behind the gate.
+    fn waiting(&self, seen: &Seen) -> f64 {
+        self.level.exact * self.calm.map_or(0.0, |calm| calm.delay(seen))
+    }
+
+    /// How many may.
+    fn tolerated(&self, seen: &Seen) -> f64 {
+        let share = (self.target_s / seen.mean_s).clamp(TARGET_LEAST, TARGET_MOST);
+        (self.level.exact * share).max(1.5)
+    }
+
+    fn headroom(&self) -> f64 {
+        (self.level.exact * HEADROOM).max(1.0)
     }
 
     pub(super) fn limit(&self) -> u32 {
@@ -172,53 +359,67 @@ impl Guarded {
     }
 
     pub(super) fn set(&mut self, limit: u32) {
-        self.tried = None;
+        self.step = Step::None;
         self.level.set(f64::from(limit));
     }
 }
 
-/// Down at once, up slowly: a lasting change is believed in time.
-fn learn(lowest_s: &mut f64, seen_s: f64) {
-    if *lowest_s == 0.0 || seen_s < *lowest_s {
-        *lowest_s = seen_s;
-    } else {
-        *lowest_s += (seen_s - *lowest_s) * FLOOR_RISE;
+impl Calm {
+    fn new(seen: &Seen) -> Self {
+        Self {
+            mean_s: seen.mean_s,
+            quick_s: seen.quick_s,
+            age: 0,
+        }
+    }
+
+    /// The share of the hold time that is delay. Where work is quick and slow by nature the mean is worth little: it
+    /// tells only within what the quickest tell. They are delayed by as much time as all where work waits in line, and
+    /// by as large a share where it is slowed down. Unless they go another way: then a step must be a large one.
+    fn delay(&self, seen: &Seen) -> f64 {
+        let mean = 1.0 - self.mean_s / seen.mean_s;
+        if !seen.is_mixed() || mean - CHANCE * seen.error > STEP {
+            return mean.max(0.0);
+        }
+        let (least, most) = self.quick_delay(seen);
+        mean.clamp(least, most)
+    }
+
+    fn quick_delay(&self, seen: &Seen) -> (f64, f64) {
+        let delay_s = (seen.quick_s - self.quick_s).max(0.0);
+        let most = delay_s / seen.quick_s;
+        ((delay_s / seen.mean_s).min(most), most)
+    }
+
+    /// The standard error of the delay.
+    fn error(&self, seen: &Seen) -> f64 {
+        if !seen.is_mixed() {
+            return seen.error;
+        }
+        let (least, most) = self.quick_delay(seen);
+        seen.error.min(most - least + seen.quick_error)
+    }
+
+    fn learn(&mut self, seen: &Seen) {
+        let (_, quick) = self.quick_delay(seen);
+        if seen.is_mixed() && self.age < AGE && quick < CHANCE * seen.quick_error {
+            self.age += 1;
+            self.mean_s += (seen.mean_s - self.mean_s) / f64::from(self.age + 1);
+        }
+        fall(&mut self.mean_s, seen.mean_s, CHANCE * seen.error);
+        fall(&mut self.quick_s, seen.quick_s, CHANCE * seen.quick_error);
+    }
+
+    fn follow(&mut self, seen: &Seen, share: f64) {
+        self.mean_s += (seen.mean_s - self.mean_s) * share;
+        self.quick_s += (seen.quick_s - self.quick_s) * share;
     }
 }
 
-impl Window {
-    fn add(&mut self, sample: Sample) {
-        self.in_flight_sum += u64::from(sample.in_flight);
-        self.in_flight_peak = self.in_flight_peak.max(sample.in_flight);
-        if sample.outcome == Outcome::Failure {
-            self.failures += 1;
-            return;
-        }
-        let hold_s = sample.hold.as_secs_f64();
-        self.hold_min_s = if self.successes == 0 {
-            hold_s
-        } else {
-            self.hold_min_s.min(hold_s)
-        };
-        self.successes += 1;
-        self.hold_sum_s += hold_s;
-        self.hold_square_sum += hold_s * hold_s;
-    }
-
-    /// How far the mean of the successes may lie from the true one by chance.
-    fn standard_error_s(&self, mean_s: f64) -> f64 {
-        let count = f64::from(self.successes);
-        let variance = (self.hold_square_sum / count - mean_s * mean_s).max(0.0);
-        (variance / count).sqrt()
-    }
-
-    fn has_used(&self, limit: u32) -> bool {
-        let mean = self.in_flight_sum as f64 / f64::from(self.samples());
-        let (peak, limit) = (f64::from(self.in_flight_peak), f64::from(limit));
-        peak >= USED_PEAK * limit && mean >= USED_MEAN * limit
-    }
-
-    fn samples(&self) -> u32 {
-        self.successes + self.failures
+fn fall(lowest_s: &mut f64, seen_s: f64, chance: f64) {
+    if seen_s < *lowest_s * (1.0 - chance) {
+        *lowest_s = seen_s;
+    } else if seen_s < *lowest_s {
+        *lowest_s += (seen_s - *lowest_s) * FALL;
     }
 }

@@ -27,7 +27,18 @@ impl Service {
 
 /// `demand` callers at most, for that long; each round as many as fit come and go together.
 fn drive(machine: &mut Adaptive, service: &Service, demand: u32, now: &mut Duration, seconds: u64) {
-    let end = *now + Duration::from_secs(seconds);
+    let length = Duration::from_secs(seconds);
+    drive_for(machine, service, demand, now, length);
+}
+
+fn drive_for(
+    machine: &mut Adaptive,
+    service: &Service,
+    demand: u32,
+    now: &mut Duration,
+    length: Duration,
+) {
+    let end = *now + length;
     let mut jitter = 0;
     while *now < end {
         let in_flight = machine.limit().min(demand);
@@ -145,8 +156,9 @@ fn every_policy_shrinks_on_a_step_of_latency_and_recovers_after() {
             ..Service::healthy()
         };
         let mut lowest = before;
-        for _ in 0..4 {
-            drive(&mut machine, &slow, u32::MAX, &mut now, 1);
+        for _ in 0..80 {
+            let moment = Duration::from_millis(50);
+            drive_for(&mut machine, &slow, u32::MAX, &mut now, moment);
             lowest = lowest.min(machine.limit());
         }
         assert!(

@@ -1,0 +1,200 @@
+//! What is gathered of finished work between two judgements, in constant space.
+
+use std::time::Duration;
+
+use super::Sample;
+use crate::breaker::Outcome;
+
+/// Fewer outcomes say nothing, however long they took to gather.
+const SAMPLES_MIN: u32 = 20;
+const SAMPLES_LATE: u32 = 100;
+/// How often each place must have been given: work that goes in step would be counted once more, or once less.
+const ROUNDS_MIN: u32 = 1;
+/// A window that is not certain by then is judged as it is, in lengths of a window.
+const LENGTHS_MAX: u32 = 5;
+/// The share of the successes that is called quick.
+const QUICK: f64 = 0.25;
+/// The spread of work that is of several kinds.
+const MIXED: f64 = 0.6;
+/// The share of the limit that must have been in flight at some moment, and on average, for the limit to be used.
+const USED_PEAK: f64 = 0.9;
+const USED_MEAN: f64 = 0.7;
+/// Hold times are told apart by half a power of two, from a microsecond to a minute.
+const CLASSES: usize = 52;
+const SHORTEST_S: f64 = 1e-6;
+/// The variance of what is in one class, at most, over the square of its mean.
+const WITHIN_CLASS: f64 = 0.015;
+
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    length: Duration,
+    /// So many more tell of the limit before this one.
+    unsettled: u32,
+    since: Option<Duration>,
+    successes: u32,
+    failures: u32,
+    hold_sum_s: f64,
+    hold_square_sum: f64,
+    classes: [Class; CLASSES],
+    in_flight_sum: u64,
+    in_flight_peak: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Class {
+    count: u32,
+    hold_sum_s: f32,
+}
+
+/// What a window has shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) failed: f64,
+    pub(super) mean_s: f64,
+    /// The mean of the quickest.
+    pub(super) quick_s: f64,
+    /// The standard error of that, as a share.
+    pub(super) quick_error: f64,
+    /// Successes a second.
+    pub(super) throughput: f64,
+    /// The standard error of mean and throughput, as a share of them.
+    pub(super) error: f64,
+    /// It will not get better.
+    pub(super) is_late: bool,
+    /// By how many were inside for how long: as throughput, but less subject to where the window ends.
+    pub(super) flow: f64,
+    /// The standard deviation, as a share of the mean.
+    spread: f64,
+    in_flight_mean: f64,
+    in_flight_peak: f64,
+}
+
+impl Window {
+    pub(super) fn new(length: Duration) -> Self {
+        Self {
+            length,
+            unsettled: 0,
+            since: None,
+            successes: 0,
+            failures: 0,
+            hold_sum_s: 0.0,
+            hold_square_sum: 0.0,
+            classes: [Class::default(); CLASSES],
+            in_flight_sum: 0,
+            in_flight_peak: 0,
+        }
+    }
+
+    pub(super) fn settling(mut self, inside: u32) -> Self {
+        self.unsettled = inside;
+        self
+    }
+
+    pub(super) fn add(&mut self, sample: Sample) {
+        if self.unsettled > 0 {
+            self.unsettled -= 1;
+            return;
+        }
+        if self.since.is_none() {
+            self.since = Some(sample.now);
+            return;
+        }
+        self.in_flight_sum += u64::from(sample.in_flight);
+        self.in_flight_peak = self.in_flight_peak.max(sample.in_flight);
+        if sample.outcome == Outcome::Failure {
+            self.failures += 1;
+            return;
+        }
+        let hold_s = sample.hold.as_secs_f64().max(SHORTEST_S);
+        self.successes += 1;
+        self.hold_sum_s += hold_s;
+        self.hold_square_sum += hold_s * hold_s;
+        let class = &mut self.classes[class(hold_s)];
+        class.count += 1;
+        class.hold_sum_s += hold_s as f32;
+    }
+
+    /// What was seen, if it is enough to look at.
+    pub(super) fn look(&self, now: Duration) -> Option<Seen> {
+        let passed = now.saturating_sub(self.since?);
+        let samples = self.successes + self.failures;
+        let rounds = self.in_flight_peak.saturating_mul(ROUNDS_MIN);
+        let enough = passed >= self.length && samples >= SAMPLES_MIN.max(rounds);
+        enough.then(|| self.seen(passed))
+    }
+
+    /// The next one begins.
+    pub(super) fn restart(&mut self, now: Duration) {
+        *self = Self {
+            since: Some(now),
+            ..Self::new(self.length)
+        };
+    }
+
+    /// The limit has moved: what is inside must go first.
+    pub(super) fn settle(&mut self, inside: u32) {
+        self.unsettled = inside;
+        self.since = None;
+    }
+
+    fn seen(&self, passed: Duration) -> Seen {
+        let successes = f64::from(self.successes).max(1.0);
+        let samples = f64::from(self.successes + self.failures);
+        let mean_s = (self.hold_sum_s / successes).max(SHORTEST_S);
+        let variance = (self.hold_square_sum / successes - mean_s * mean_s).max(0.0);
+        let (quick_s, quick_error) = self.quick(successes * QUICK);
+        Seen {
+            failed: f64::from(self.failures) / samples,
+            mean_s,
+            quick_s,
+            quick_error,
+            throughput: f64::from(self.successes) / passed.as_secs_f64(),
+            error: (variance / successes).sqrt() / mean_s,
+            spread: variance.sqrt() / mean_s,
+            flow: self.in_flight_sum as f64 / samples / mean_s,
+            is_late: passed >= self.length.saturating_mul(LENGTHS_MAX)
+                && self.successes >= SAMPLES_LATE,
+            in_flight_mean: self.in_flight_sum as f64 / samples,
+            in_flight_peak: f64::from(self.in_flight_peak),
+        }
+    }
+
+    /// The mean of that many of the quickest, and its standard error as a share; of the last class as many as it takes,
+    /// at its mean.
+    fn quick(&self, wanted: f64) -> (f64, f64) {
+        let (mut left, mut sum_s, mut square_sum) = (wanted, 0.0, 0.0);
+        for class in self.classes.iter().filter(|class| class.count > 0) {
+            let mean_s = f64::from(class.hold_sum_s) / f64::from(class.count);
+            let taken = left.min(f64::from(class.count));
+            sum_s += mean_s * taken;
+            square_sum += mean_s * mean_s * taken;
+            left -= taken;
+            if left <= 0.0 {
+                break;
+            }
+        }
+        let mean_s = (sum_s / wanted).max(SHORTEST_S);
+        let variance = (square_sum / wanted / (mean_s * mean_s) - 1.0).max(0.0);
+        (mean_s, ((variance + WITHIN_CLASS) / wanted).sqrt())
+    }
+}
+
+impl Seen {
+    /// Whether the work is quick and slow by nature.
+    pub(super) fn is_mixed(&self) -> bool {
+        self.spread > MIXED
+    }
+
+    /// Whether the limit was what kept more from coming in.
+    pub(super) fn has_used(&self, limit: u32) -> bool {
+        let limit = f64::from(limit);
+        let mean = self.in_flight_mean.max(self.throughput * self.mean_s);
+        self.in_flight_peak >= USED_PEAK * limit && mean >= USED_MEAN * limit
+    }
+}
+
+/// By the exponent and the first bit of the fraction.
+fn class(hold_s: f64) -> usize {
+    let halves = |seconds: f64| (seconds.to_bits() >> 51) as usize;
+    (halves(hold_s) - halves(SHORTEST_S)).min(CLASSES - 1)
+}
