@@ -43,6 +43,8 @@ impl Writer {
         let dropped = kernel.registry.counter(&queue::DROPPED, &[LINES.name]);
         let pen = Pen {
             sink,
+            burst: Vec::new(),
+            lines: 0,
             format,
             told: dropped.get(),
             dropped,
@@ -71,8 +73,14 @@ impl Writer {
     }
 }
 
+/// Bytes that are written at once.
+const BURST_BYTES: usize = 32 * 1024;
+
 struct Pen<W> {
     sink: W,
+    /// Lines not written yet, and how many.
+    burst: Vec<u8>,
+    lines: u64,
     format: Format,
     dropped: Counter,
     /// How many of the dropped lines the log has told of.
@@ -83,20 +91,32 @@ struct Pen<W> {
 impl<W: Write> Pen<W> {
     async fn write_all(mut self, lines: Receiver<Line>) {
         while let Some(line) = lines.recv().await {
-            self.write(&line);
+            self.gather(&line);
             // A burst ends when the queue is empty, or by itself after a queueful: then it is time to tell.
             for _ in 1..limits::TELEMETRY_QUEUE {
                 let Some(line) = lines.try_recv() else { break };
-                self.write(&line);
+                self.gather(&line);
             }
+            self.write();
             self.tell_dropped();
         }
     }
 
-    fn write(&mut self, line: &[u8]) {
-        if self.sink.write_all(line).is_err() {
-            self.errors.inc();
+    /// Lines that come together are written together: one call to the system for each would be the dearest part.
+    fn gather(&mut self, line: &[u8]) {
+        self.burst.extend_from_slice(line);
+        self.lines += 1;
+        if self.burst.len() >= BURST_BYTES {
+            self.write();
         }
+    }
+
+    fn write(&mut self) {
+        if self.sink.write_all(&self.burst).is_err() {
+            self.errors.inc_by(self.lines);
+        }
+        self.burst.clear();
+        self.lines = 0;
     }
 
     fn tell_dropped(&mut self) {
@@ -105,7 +125,8 @@ impl<W: Write> Pen<W> {
         if news > 0 {
             self.told = dropped;
             let line = notice(self.format, &format!("{news} log lines dropped"));
-            self.write(&line);
+            self.gather(&line);
+            self.write();
         }
     }
 }
