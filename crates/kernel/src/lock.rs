@@ -151,6 +151,12 @@ pub static TASK_WAKERS: LockSpec = LockSpec {
     level: 50,
     doc: "wakers of waiting tasks, in eight shards; twice per task that waits",
 };
+/// Books of tasks that are kept for whoever comes next.
+pub static TASK_DESKS: LockSpec = LockSpec {
+    name: "task_desks",
+    level: 51,
+    doc: "desks (books and wakers of one kind in one group) that nobody uses; asked when a group or its last task ends",
+};
 /// The metrics registry.
 pub static METRICS: LockSpec = LockSpec {
     name: "metrics",
@@ -177,7 +183,7 @@ pub static DOOR: LockSpec = LockSpec {
 };
 
 /// All of the kernel's.
-pub static ALL: [&LockSpec; 9] = [
+pub static ALL: [&LockSpec; 10] = [
     &CONFIG,
     &DOOR,
     &QUEUES,
@@ -186,6 +192,7 @@ pub static ALL: [&LockSpec; 9] = [
     &BUS,
     &TASK_KINDS,
     &TASK_WAKERS,
+    &TASK_DESKS,
     &METRICS,
 ];
 

@@ -15,7 +15,7 @@ use super::{ABORTING, RUNNING};
 use crate::lock::{self, Lock};
 
 /// Cleared desks.
-static SPARE: Lock<Vec<&'static Desk>> = Lock::new(&lock::TASK_WAKERS, Vec::new());
+static SPARE: Lock<Vec<&'static Desk>> = Lock::new(&lock::TASK_DESKS, Vec::new());
 
 pub(super) struct Desk {
     state: AtomicU8,
@@ -74,7 +74,7 @@ impl Desk {
             books: Books::default(),
             parked: Parked::default(),
             emptied: Notify::new(),
-            orphan: Lock::new(&lock::TASK_WAKERS, None),
+            orphan: Lock::new(&lock::TASK_DESKS, None),
         }))
     }
 
