@@ -14,6 +14,7 @@ pub mod readiness;
 mod rounds;
 pub mod schema;
 pub mod site;
+pub mod streams;
 pub mod wait;
 
 pub use rounds::rounds;

@@ -1,0 +1,295 @@
+//! Whom a request is for and what it asks: one host, one path, read by all in the same way, or refused.
+
+use Wanted::{Declined, Passes, Refused};
+use e2e::gateway::PATIENCE;
+use e2e::site::{Meant, Site, Wanted, cases, meant, request};
+use testkit::strict;
+
+const MALFORMED: Wanted = Refused(400, "malformed");
+
+fn got() -> Meant {
+    meant("GET", "/t")
+}
+
+fn get(lines: &str) -> Vec<u8> {
+    request("GET", "/t", lines, "")
+}
+
+fn as_is(text: &str) -> Vec<u8> {
+    text.as_bytes().to_vec()
+}
+
+// req: GW-15
+// attack: A-34, A-35, A-36, A-37, A-38
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_is_for_one_host() {
+    let site = Site::start("", "").await;
+    let hosted = |host: &str| format!("GET /t HTTP/1.1\r\nhost: {host}\r\n\r\n").into_bytes();
+    for host in [
+        "a.test",
+        "A.Test:8080",
+        "a.test.",
+        "[::1]:80",
+        "127.0.0.1",
+        "a_b.test",
+    ] {
+        let same = got().field("host", host).field("x-forwarded-host", host);
+        site.check(cases(&Passes(same), [host], hosted)).await;
+    }
+    let long = "a".repeat(300);
+    let odd = [
+        "",
+        "a,b",
+        "a.test, a.test",
+        "a b",
+        "a\tb",
+        "a/b",
+        "a?b",
+        "a#b",
+        "u@a",
+        "a:b",
+        "a:",
+        "a:0",
+        "a:99999",
+        "a:+80",
+        "a:8 0",
+        "[::1",
+        "[::1]x",
+        "[::1]:",
+        "::1",
+        "[fe80::1%eth0]",
+        ".a",
+        "a..b",
+        ".",
+        "a%00",
+        "a%2eb",
+        "http://a",
+        "a\\b",
+        "a\"b",
+        "a;b",
+        "a'b",
+        "a(b)",
+        "*",
+        "caf\u{e9}",
+        &long,
+    ];
+    site.check(cases(&Refused(400, "host-invalid"), odd, hosted))
+        .await;
+    let missing = [
+        "GET /t HTTP/1.1\r\n\r\n",
+        "GET http://a.test/t HTTP/1.1\r\n\r\n",
+    ];
+    site.check(cases(&Refused(400, "host-missing"), missing, as_is))
+        .await;
+    let several = ["host: a.test\r\n", "Host: b.test\r\n", "hOST:\r\n"];
+    site.check(cases(&Refused(400, "host-repeated"), several, get))
+        .await;
+    for named in ["host", "x-forwarded-host, host, x-forwarded-for"] {
+        let lines = format!("connection: {named}\r\nx-forwarded-host: evil\r\n");
+        let kept = got()
+            .field("host", "a.test")
+            .field("x-forwarded-host", "a.test");
+        site.check(cases(&Passes(kept), [lines], get)).await;
+    }
+}
+
+// req: GW-15
+// attack: A-37, A-38, A-40, A-44
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_target_is_a_path_or_a_url_of_the_same_host() {
+    let site = Site::start("", "").await;
+    let sent = |target: &str| request("GET", target, "", "");
+    let urls = [
+        ("http://a.test/t", "/t", "a.test"),
+        ("HTTP://A.TEST/t", "/t", "A.TEST"),
+        ("http://a.test:80/t?q", "/t?q", "a.test:80"),
+        ("http://a.test", "/", "a.test"),
+        ("http://a.test?q", "/?q", "a.test"),
+    ];
+    for (url, target, host) in urls {
+        let same = meant("GET", target).field("host", host);
+        site.check(cases(&Passes(same), [url], sent)).await;
+    }
+    let others = [
+        "http://b.test/t",
+        "http://a.test:81/t",
+        "http://a.test.evil/t",
+        "http://xa.test/t",
+        "https://a.test:80/t",
+        "http://[::1]/t",
+    ];
+    site.check(cases(&Refused(400, "authority-mismatch"), others, sent))
+        .await;
+    let users = [
+        "http://u@a.test/t",
+        "http://u:p@a.test/t",
+        "http://a.test@b.test/t",
+    ];
+    site.check(cases(&Refused(400, "userinfo-in-target"), users, sent))
+        .await;
+    let schemes = [
+        "ftp://a.test/t",
+        "file://a.test/t",
+        "ws://a.test/t",
+        "a.test:80",
+        "a.test",
+    ];
+    site.check(cases(&Refused(400, "bad-target"), schemes, sent))
+        .await;
+    let none = [
+        "t",
+        "?q",
+        "#f",
+        "http:/t",
+        "http:///t",
+        "http://",
+        "//",
+        "\\t",
+        "http://a b/t",
+    ];
+    for target in none {
+        let answer = testkit::http::exchange(site.gateway.door, &sent(target), PATIENCE).await;
+        let status = answer.map(|answer| answer.status);
+        let slashes = target == "//";
+        assert_eq!(status, Ok(if slashes { 200 } else { 400 }), "{target}");
+        let seen = site.origin.take();
+        assert_eq!(seen.len(), usize::from(slashes), "{target}: {seen:?}");
+    }
+    site.check(cases(&Refused(400, "bad-target"), ["*"], sent))
+        .await;
+}
+
+// req: GW-15
+// attack: F-01, F-02, F-03, F-04, F-05, F-06, F-07
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_path_is_read_by_all_in_the_same_way_or_refused() {
+    let site = Site::start("", "").await;
+    let sent = |target: &str| request("GET", target, "", "");
+    let good = [
+        "/",
+        "/t",
+        "/a//b",
+        "//evil.test/t",
+        "/a%2fb",
+        "/a%2Fb",
+        "/%252e%252e/",
+        "/a;x=1",
+        "/...",
+        "/.well-known/x",
+        "/a..b",
+        "/%7e",
+        "/~",
+        "/a%20b",
+        "/caf%c3%a9",
+        "/a?x=../..",
+        "/a?x=%00",
+        "/a?%0d%0ax:y",
+        "/a?b?c",
+        "/a!$&'()*+,;=:@b",
+        "/a?x=%",
+        "/t?",
+    ];
+    for target in good {
+        site.check(cases(&Passes(meant("GET", target)), [target], sent))
+            .await;
+    }
+    site.check(cases(&Passes(got()), ["/t#f", "/t#../evil"], sent))
+        .await;
+    let refused: [(&str, &[&str]); 5] = [
+        (
+            "path-dot-segment",
+            &[
+                "/..",
+                "/../t",
+                "/a/../t",
+                "/a/..",
+                "/.",
+                "/./t",
+                "/a/./t",
+                "/%2e%2e/t",
+                "/%2E./t",
+                "/.%2e/t",
+                "/a/%2e",
+                "/a%2f..%2ft",
+                "/..%2ft",
+                "/%2e%2e%2ft",
+                "/..;/t",
+                "/..;x=y/t",
+                "/.;/t",
+                "/%2e%2e%3b/t",
+                "//../t",
+                "/..?q",
+                "/a/..#f",
+            ],
+        ),
+        (
+            "path-backslash",
+            &["/a\\b", "/..\\t", "/%5c..%5ct", "/a%5Cb", "\\\\evil/t"],
+        ),
+        (
+            "path-control",
+            &[
+                "/%00",
+                "/t%00.css",
+                "/a%0d%0ax:y",
+                "/%0a",
+                "/%7f",
+                "/%09",
+                "/%1b",
+            ],
+        ),
+        (
+            "path-escape",
+            &["/%", "/%2", "/%zz", "/%2g", "/%%32e", "/%u002e", "/a%"],
+        ),
+        (
+            "path-utf8",
+            &[
+                "/%c0%ae%c0%ae/t",
+                "/%c0%af",
+                "/%e0%80%af",
+                "/%ff",
+                "/%c3",
+                "/%ed%a0%80",
+                "/%f5%80%80%80",
+            ],
+        ),
+    ];
+    for (reason, targets) in refused {
+        // The parser itself takes no backslash at the beginning.
+        let (early, late): (Vec<&str>, Vec<&str>) =
+            targets.iter().partition(|t| !t.starts_with('/'));
+        site.check(cases(&Declined(400, reason), late, sent)).await;
+        if !early.is_empty() {
+            site.check(cases(&MALFORMED, early, sent)).await;
+        }
+    }
+    let odd = [
+        "/\u{e9}",
+        "/\x7f",
+        "/\x01",
+        "/a?\u{e9}",
+        "/a?\x7f",
+        "/a?\x01",
+        "/<>",
+        "/\"",
+        "/{}",
+        "/|",
+        "/^",
+        "/`",
+    ];
+    for target in odd {
+        let answer = testkit::http::exchange(site.gateway.door, &sent(target), PATIENCE).await;
+        let status = answer.map(|answer| answer.status);
+        let tapes = site.origin.take();
+        match status {
+            Ok(400) => assert!(tapes.is_empty(), "{target:?}: {tapes:?}"),
+            Ok(200) => {
+                let seen = strict::requests(&tapes[0]);
+                let seen = seen.unwrap_or_else(|doubt| panic!("{target:?}: {doubt}"));
+                assert_eq!(seen[0].target, target, "as it came");
+            }
+            other => panic!("{target:?}: {other:?}"),
+        }
+    }
+}
