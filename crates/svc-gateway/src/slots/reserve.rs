@@ -69,8 +69,8 @@ impl Reserve {
             .store(before - before / 8 + hold / 8, Ordering::Relaxed);
     }
 
-    /// Places are short: looks how many sparse requests there are. Says how many places to keep back of `places`, one of
-    /// which comes free in each `gap`, if that has changed.
+    /// Places are short: looks how many sparse requests there are. Says how many places to keep back of `places`, of
+    /// which one comes free in each `gap`, if that has changed.
     pub(super) fn look(&self, places: u32, gap: Duration) -> Option<u32> {
         let now = self.sparse.load(Ordering::Relaxed).saturating_mul(UNIT);
         let average = self.average.load(Ordering::Relaxed);
