@@ -119,15 +119,15 @@ impl Gateway {
     /// # Panics
     /// If it is refused.
     pub async fn reload(&self, section: &str) {
-        let before = self.config_status().await;
+        let generation = async || self.metrics().await.sum("config_generation", &[]);
+        let before = generation().await;
         self.process
             .replace_config(&config(section))
             .expect("a writable directory");
-        let generation = before["generation"].as_u64();
         crate::wait::eventually("the new config is in force", PATIENCE, async || {
             let status = self.config_status().await;
             assert_eq!(status["last_error"], "", "{status}");
-            status["generation"].as_u64() > generation
+            generation().await > before
         })
         .await;
     }

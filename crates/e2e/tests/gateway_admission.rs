@@ -147,29 +147,32 @@ fn fair(upstream: SocketAddr, tenants: &str) -> String {
 // req: AC-05, GW-07
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_noisy_tenant_does_not_starve_the_others() {
-    let upstream = small().await;
-    let gateway = Gateway::start(&fair(upstream.addr(), "")).await;
-    let quiet = ["a", "b", "c"];
-    let mut load = Load::new(gateway.door)
-        .stream(Stream::new("noisy", 400.0).tenant("noisy"))
-        .duration(Duration::from_secs(4))
-        .warm_up(ms(500))
-        .timeout(PATIENCE);
-    for name in quiet {
-        load = load.stream(Stream::new(name, 8.0).tenant(name));
+    for dispatch in ["inline", "pool"] {
+        let upstream = small().await;
+        let section = format!("dispatch = \"{dispatch}\"\n{}", fair(upstream.addr(), ""));
+        let gateway = Gateway::start(&section).await;
+        let quiet = ["a", "b", "c"];
+        let mut load = Load::new(gateway.door)
+            .stream(Stream::new("noisy", 400.0).tenant("noisy"))
+            .duration(Duration::from_secs(4))
+            .warm_up(ms(500))
+            .timeout(PATIENCE);
+        for name in quiet {
+            load = load.stream(Stream::new(name, 8.0).tenant(name));
+        }
+        let report = load.run().await;
+        println!("{dispatch}: {report}");
+        for name in quiet {
+            let stream = report.stream(name);
+            assert!(stream.ok_share() >= 0.95, "{report}");
+            assert!(stream.latency.p95() <= ms(300), "{report}");
+        }
+        let noisy = report.stream("noisy");
+        assert!(noisy.ok >= 120, "what is left over is used: {report}");
+        let refused = noisy.by_reason.get("share-full").copied().unwrap_or(0);
+        assert!(refused > 500, "{report}");
+        assert!(noisy.refusal_latency.p95() <= ms(50), "{report}");
     }
-    let report = load.run().await;
-    println!("{report}");
-    for name in quiet {
-        let stream = report.stream(name);
-        assert!(stream.ok_share() >= 0.95, "{report}");
-        assert!(stream.latency.p95() <= ms(300), "{report}");
-    }
-    let noisy = report.stream("noisy");
-    assert!(noisy.ok >= 120, "what is left over is used: {report}");
-    let refused = noisy.by_reason.get("share-full").copied().unwrap_or(0);
-    assert!(refused > 500, "{report}");
-    assert!(noisy.refusal_latency.p95() <= ms(50), "{report}");
 }
 
 // req: FQ-01, FQ-02, AC-05
@@ -211,7 +214,7 @@ async fn tenants_and_classes_are_served_by_their_weights() {
 async fn occupied(keys: &str, lasts_ms: u64) -> (Upstream, Gateway) {
     let upstream = Upstream::start().await.unwrap();
     let section = format!(
-        "{TRUSTED}[gateway.timeouts]\nrequest_ms = 5000\n[gateway.queue]\nwait_ms = 5000\n{keys}\n{}",
+        "{TRUSTED}[gateway.timeouts]\nrequest_ms = 5000\n[gateway.queue]\n{keys}\n{}",
         to(upstream.addr(), "limit = 1")
     );
     let gateway = Gateway::start(&section).await;
@@ -246,7 +249,7 @@ async fn queued(gateway: &Gateway, count: f64) {
 // req: FQ-04, GW-07, GW-08, GW-18
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_share_and_a_full_queue_are_refused_at_once_and_say_so_everywhere() {
-    let (_upstream, gateway) = occupied("items = 8\nper_tenant = 2", 1500).await;
+    let (_upstream, gateway) = occupied("items = 8\nper_tenant = 2\nwait_ms = 5000", 1500).await;
     let mut kept = vec![waiting(&gateway, "a", "/"), waiting(&gateway, "a", "/")];
     queued(&gateway, 2.0).await;
     let began = Instant::now();
@@ -282,7 +285,7 @@ async fn a_full_share_and_a_full_queue_are_refused_at_once_and_say_so_everywhere
 // req: FQ-04
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_the_oldest_goes_it_is_told_why() {
-    let keys = "items = 8\nper_tenant = 2\noverflow = \"drop_oldest\"";
+    let keys = "items = 8\nper_tenant = 2\nwait_ms = 5000\noverflow = \"drop_oldest\"";
     let (_upstream, gateway) = occupied(keys, 1000).await;
     let oldest = waiting(&gateway, "a", "/oldest");
     queued(&gateway, 1.0).await;
@@ -294,6 +297,20 @@ async fn where_the_oldest_goes_it_is_told_why() {
     advice(&dropped);
     assert_eq!(second.await.unwrap().status, 200);
     assert_eq!(newest.await.unwrap().status, 200);
+}
+
+// req: GW-07, GW-08
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_waits_for_a_place_for_longer_than_is_allowed() {
+    let (upstream, gateway) = occupied("wait_ms = 300", 1500).await;
+    let began = Instant::now();
+    let refused = gateway.get_with("/", &[("x-tenant", "a")]).await;
+    let took = began.elapsed();
+    assert_refusal(&refused, 429, "queue-wait");
+    advice(&refused);
+    assert!((ms(290)..ms(500)).contains(&took), "{took:?}");
+    assert_eq!(gateway.rejected("queue-wait").await, 1);
+    assert_eq!(upstream.received(), 1, "it never reached the upstream");
 }
 
 // req: GW-13

@@ -114,39 +114,54 @@ fn faults() -> Vec<(&'static str, Reply, Expected)> {
 // attack: K-10, K-11, K-12, K-13, K-14, K-15, K-16
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_has_its_stated_answer_whether_or_not_it_may_be_tried_again() {
-    let upstream = Upstream::start().await.unwrap();
-    let gateway = Gateway::start(&hurried(upstream.addr())).await;
-    for (path, reply, expected) in faults() {
-        upstream.set(path, reply);
-        for method in ["GET", "POST"] {
-            // The retry budget is refilled by what goes well.
-            for _ in 0..30 {
-                assert_eq!(gateway.get("/well").await.status, 200);
-            }
-            let before = upstream.received();
-            let body: &[u8] = if method == "POST" { b"once" } else { b"" };
-            let began = Instant::now();
-            let answer = gateway.ask(method, path, &[], body).await;
-            let (took, reached) = (began.elapsed(), upstream.received() - before);
-            let seen = format!("{method} {path}: {reached} calls in {took:?}, {answer:?}");
-            assert!(took < DEADLINE + ms(500), "{seen}");
-            match expected {
-                Refused(status, reason, calls) => {
-                    let answer = answer.unwrap_or_else(|_| panic!("{seen}"));
-                    assert_refusal(&answer, status, reason);
-                    let calls = if method == "GET" { calls } else { 1 };
-                    assert_eq!(reached, calls, "{seen}");
-                }
-                Broken(most) => {
-                    assert!(!is_whole(answer.as_ref()), "{seen}");
-                    let most = if method == "GET" { most } else { 1 };
-                    assert!((1..=most).contains(&reached), "{seen}");
-                }
+    for dispatch in ["inline", "pool"] {
+        let upstream = Upstream::start().await.unwrap();
+        let section = format!("dispatch = \"{dispatch}\"\n{}", hurried(upstream.addr()));
+        let gateway = Gateway::start(&section).await;
+        for (path, reply, expected) in faults() {
+            upstream.set(path, reply);
+            for method in ["GET", "POST"] {
+                assert_stated(&gateway, &upstream, (method, path), expected).await;
             }
         }
+        assert_eq!(gateway.get("/well").await.status, 200);
+        gateway.end().await;
     }
-    assert_eq!(gateway.get("/well").await.status, 200);
-    gateway.end().await;
+}
+
+async fn assert_stated(
+    gateway: &Gateway,
+    upstream: &Upstream,
+    (method, path): (&str, &str),
+    expected: Expected,
+) {
+    // The retry budget is refilled by what goes well.
+    let mut client = gateway.connect().await;
+    for _ in 0..25 {
+        let request = request_bytes("GET", "gate.test", "/well", &[], b"");
+        let answer = client.exchange(&request, PATIENCE).await.unwrap();
+        assert_eq!(answer.status, 200);
+    }
+    let before = upstream.received();
+    let body: &[u8] = if method == "POST" { b"once" } else { b"" };
+    let began = Instant::now();
+    let answer = gateway.ask(method, path, &[], body).await;
+    let (took, reached) = (began.elapsed(), upstream.received() - before);
+    let seen = format!("{method} {path}: {reached} calls in {took:?}, {answer:?}");
+    assert!(took < DEADLINE + ms(1000), "{seen}");
+    match expected {
+        Refused(status, reason, calls) => {
+            let answer = answer.unwrap_or_else(|_| panic!("{seen}"));
+            assert_refusal(&answer, status, reason);
+            let calls = if method == "GET" { calls } else { 1 };
+            assert_eq!(reached, calls, "{seen}");
+        }
+        Broken(most) => {
+            assert!(!is_whole(answer.as_ref()), "{seen}");
+            let most = if method == "GET" { most } else { 1 };
+            assert!((1..=most).contains(&reached), "{seen}");
+        }
+    }
 }
 
 /// Whether somebody would take it for the upstream's answer.

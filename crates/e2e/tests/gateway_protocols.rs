@@ -161,47 +161,53 @@ async fn websocket(gateway: &Gateway) -> TcpStream {
     socket
 }
 
+/// Sends a frame and waits for it to come back.
+async fn assert_echoed(socket: &mut TcpStream, size: usize) {
+    let sent = filler(size);
+    let (there, back) = (frame(1, &sent, Some([7, 1, 9, 3])), frame(1, &sent, None));
+    let mut came = vec![0; back.len()];
+    // Written and read at once: what comes back may be more than the buffers on the way hold.
+    let (mut from, mut into) = socket.split();
+    let both = async { tokio::join!(into.write_all(&there), from.read_exact(&mut came)) };
+    let both = tokio::time::timeout(PATIENCE, both).await;
+    let (written, read) = both.unwrap_or_else(|_| panic!("{size} bytes"));
+    written.unwrap();
+    read.unwrap();
+    assert_eq!(came, back, "{size} bytes");
+}
+
 // req: GW-01
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_websocket_passes_both_ways_for_longer_than_any_deadline_and_holds_no_place() {
     let origin = echo().await;
-    let gateway = Gateway::start(&hurried(origin, "limit = 1")).await;
-    let mut socket = websocket(&gateway).await;
-    assert_eq!(streams_open(&gateway).await, 1);
-    for round in 0..3 {
-        for size in [0, 1, 125, 126, 65_535, 65_536, 300_000] {
-            let sent = filler(size);
-            let (mut reading, mut writing) = (Vec::new(), frame(1, &sent, Some([7, 1, 9, 3])));
-            // Written and read at once: what comes back may be more than the buffers on the way hold.
-            let (mut from, mut into) = socket.split();
-            let write = async { into.write_all(&writing).await.unwrap() };
-            let read = async {
-                let expected = frame(1, &sent, None).len();
-                reading.resize(expected, 0);
-                from.read_exact(&mut reading).await.unwrap();
-            };
-            tokio::time::timeout(PATIENCE, async { tokio::join!(write, read) })
-                .await
-                .unwrap_or_else(|_| panic!("round {round}, {size} bytes"));
-            writing.clear();
-            assert_eq!(reading, frame(1, &sent, None), "{size} bytes");
+    for dispatch in ["inline", "pool"] {
+        let section = format!(
+            "dispatch = \"{dispatch}\"\n{}",
+            hurried(origin, "limit = 1")
+        );
+        let gateway = Gateway::start(&section).await;
+        let mut socket = websocket(&gateway).await;
+        assert_eq!(streams_open(&gateway).await, 1);
+        for _ in 0..2 {
+            for size in [0, 1, 125, 126, 65_535, 65_536, 300_000] {
+                assert_echoed(&mut socket, size).await;
+            }
+            assert_eq!(gateway.get("/").await.text(), "plain", "a place is free");
+            tokio::time::sleep(ms(400)).await;
         }
-        assert_eq!(gateway.get("/").await.text(), "plain", "a place is free");
-        tokio::time::sleep(ms(400)).await;
+        let close = frame(8, b"", Some([1; 4]));
+        socket.write_all(&close).await.unwrap();
+        let mut rest = Vec::new();
+        let ended = tokio::time::timeout(PATIENCE, socket.read_to_end(&mut rest)).await;
+        ended.unwrap().unwrap();
+        assert_eq!(rest, frame(8, b"", None));
+        // This end stays open: who has nobody left to talk to is not waited for.
+        eventually("the stream is given back", PATIENCE, async || {
+            streams_open(&gateway).await == 0
+        })
+        .await;
+        gateway.end().await;
     }
-    socket
-        .write_all(&frame(8, b"", Some([1; 4])))
-        .await
-        .unwrap();
-    let mut rest = Vec::new();
-    let ended = tokio::time::timeout(PATIENCE, socket.read_to_end(&mut rest)).await;
-    ended.unwrap().unwrap();
-    assert_eq!(rest, frame(8, b"", None));
-    eventually("the stream is given back", PATIENCE, async || {
-        streams_open(&gateway).await == 0
-    })
-    .await;
-    gateway.end().await;
 }
 
 // req: GW-01
