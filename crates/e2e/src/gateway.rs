@@ -12,6 +12,10 @@ use crate::{START, binary, log, runtime};
 /// How long an answer may take before it counts as none.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Keys of a section that believes the tenant header of whoever comes over loopback.
+pub const TRUSTED: &str =
+    "trusted_hops = [\"127.0.0.0/8\"]\n[gateway.identity]\ntenant_header = \"x-tenant\"\n";
+
 /// A gateway that has said it is ready.
 #[derive(Debug)]
 pub struct Gateway {

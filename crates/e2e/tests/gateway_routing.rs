@@ -198,7 +198,8 @@ async fn paths_hosts_and_headers_are_changed_as_the_route_says() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_redirect_needs_no_upstream() {
     let section = "[[gateway.routes]]\npath = \"/\"\nredirect = \"https://{host}{path}{query}\"\n\
-                   [[gateway.routes]]\npath = \"/moved\"\nredirect = \"https://new.test/{query}\"\nredirect_status = 302\n";
+                   [[gateway.routes]]\npath = \"/moved\"\nredirect = \"https://new.test/{query}\"\n\
+                   redirect_status = 302\n";
     let gateway = Gateway::start(section).await;
     let answer = gateway.get("/a/b?c=d").await;
     assert_eq!(answer.status, 308);
@@ -220,7 +221,8 @@ async fn a_canary_gets_the_part_it_is_meant_to_get() {
     let all = origins(&["stable", "canary"]).await;
     let section = |weight: u32| {
         format!(
-            "[[gateway.routes]]\nsplit = [{{ upstream = \"stable\", weight = {} }}, {{ upstream = \"canary\", weight = {weight} }}]\n{}{}",
+            "[[gateway.routes]]\nsplit = [{{ upstream = \"stable\", weight = {} }}, \
+             {{ upstream = \"canary\", weight = {weight} }}]\n{}{}",
             100 - weight,
             upstream("stable", &all[..1], ""),
             upstream("canary", &all[1..], ""),
@@ -416,7 +418,8 @@ async fn a_strict_boot_waits_for_its_upstreams_and_another_says_that_it_lacks_th
     let (admin, place) = (Port::reserve().unwrap(), Port::reserve().unwrap());
     let section = |strict: bool| {
         format!(
-            "strict_boot = {strict}\n[[gateway.routes]]\nupstream = \"main\"\n[gateway.upstreams.main]\nendpoints = [\"http://{}\"]\n\
+            "strict_boot = {strict}\n[[gateway.routes]]\nupstream = \"main\"\n\
+             [gateway.upstreams.main]\nendpoints = [\"http://{}\"]\n\
              health = {{ path = \"/health\", every_ms = 50, timeout_ms = 500, up_after = 1 }}\n",
             place.addr()
         )

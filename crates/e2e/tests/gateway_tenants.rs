@@ -7,14 +7,10 @@
 
 use std::net::SocketAddr;
 
-use e2e::gateway::{Gateway, to};
+use e2e::gateway::{Gateway, TRUSTED, to};
 use testkit::upstream::Upstream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-
-/// The tenant header of whoever comes over loopback is believed.
-const TRUSTED: &str =
-    "trusted_hops = [\"127.0.0.0/8\"]\n[gateway.identity]\ntenant_header = \"x-tenant\"\n";
 
 /// A request of each of these tenants, in batches on one connection; how many were answered 200.
 async fn crowd(door: SocketAddr, tenants: std::ops::Range<u32>) -> usize {

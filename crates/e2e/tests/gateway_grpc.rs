@@ -1,0 +1,204 @@
+//! Calls over HTTP/2 on both sides: messages both ways, pauses, trailers.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails where it stands"
+)]
+
+use bytes::Bytes;
+use e2e::gateway::{Gateway, PATIENCE, to};
+use e2e::wait::eventually;
+use http_body_util::{BodyExt, Channel, Empty, Full};
+use hyper::body::{Frame, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue, TE};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, Version};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use std::convert::Infallible;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+use testkit::upstream::{Fault, Upstream, filler};
+use tokio::net::{TcpListener, TcpStream};
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// Answers have to begin within 300 ms, and may then be silent for 200.
+fn hurried(upstream: SocketAddr, keys: &str) -> String {
+    let timeouts = "[gateway.timeouts]\nrequest_ms = 300\nupstream_ms = 200\nbody_ms = 300\n";
+    format!("{timeouts}{}", to(upstream, keys))
+}
+
+async fn streams_open(gateway: &Gateway) -> u64 {
+    gateway.metrics().await.sum("gateway_streams", &[]) as u64
+}
+
+/// An HTTP/2 origin with prior knowledge: sends back what comes, piece by piece, then says how it went in trailers.
+async fn grpc() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let addr = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let served = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+                .serve_connection(TokioIo::new(stream), service_fn(call));
+            tokio::spawn(served);
+        }
+    });
+    addr
+}
+
+async fn call(request: Request<Incoming>) -> Result<Response<Channel<Bytes>>, Infallible> {
+    assert_eq!(request.version(), Version::HTTP_2);
+    assert_eq!(request.headers()[TE], "trailers");
+    assert_eq!(request.headers()[CONTENT_TYPE], "application/grpc");
+    let pause = request.uri().path().strip_prefix("/pause/");
+    let pause = pause.map(|millis| ms(millis.parse().unwrap()));
+    let (mut sender, body) = Channel::new(4);
+    let mut incoming = request.into_body();
+    tokio::spawn(async move {
+        let mut bytes = 0;
+        while let Some(Ok(frame)) = incoming.frame().await {
+            let Ok(data) = frame.into_data() else { break };
+            bytes += data.len();
+            tokio::time::sleep(pause.unwrap_or_default()).await;
+            if sender.send_data(data).await.is_err() {
+                return;
+            }
+        }
+        let mut trailers = HeaderMap::new();
+        trailers.insert("grpc-status", HeaderValue::from_static("0"));
+        trailers.insert("x-bytes", HeaderValue::from(bytes));
+        let _left = sender.send(Frame::trailers(trailers)).await;
+    });
+    let mut response = Response::new(body);
+    let kind = HeaderValue::from_static("application/grpc");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+type H2<B> = hyper::client::conn::http2::SendRequest<B>;
+
+/// An HTTP/2 connection to the gateway, with prior knowledge.
+async fn h2<B>(gateway: &Gateway) -> H2<B>
+where
+    B: hyper::body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Send
+        + Unpin
+        + 'static,
+{
+    let stream = TcpStream::connect(gateway.door).await.unwrap();
+    let io = TokioIo::new(stream);
+    let shaken = hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await;
+    let (sender, connection) = shaken.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+fn grpc_request<B>(path: &str, body: B) -> Request<B> {
+    Request::builder()
+        .method(Method::POST)
+        .uri(format!("http://gate.test{path}"))
+        .header(CONTENT_TYPE, "application/grpc")
+        .header(TE, "trailers")
+        .body(body)
+        .unwrap()
+}
+
+fn grpc_section(origin: SocketAddr) -> String {
+    hurried(origin, "protocol = \"http2\"\nlimit = 2")
+}
+
+// req: GW-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_over_http2_keeps_its_messages_and_its_trailers() {
+    let gateway = Gateway::start(&grpc_section(grpc().await)).await;
+    let mut client = h2(&gateway).await;
+    for size in [5, 70_000, 500_000] {
+        let sent = Bytes::from(filler(size));
+        let request = grpc_request("/echo", Full::new(sent.clone()));
+        let answer = client.send_request(request).await.unwrap();
+        assert_eq!(answer.status(), 200);
+        assert_eq!(answer.headers()[CONTENT_TYPE], "application/grpc");
+        let body = answer.into_body().collect().await.unwrap();
+        let trailers = body.trailers().unwrap().clone();
+        assert_eq!(trailers["grpc-status"], "0");
+        assert_eq!(trailers["x-bytes"], size.to_string().as_str());
+        assert_eq!(body.to_bytes(), sent);
+    }
+}
+
+// req: GW-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_in_both_directions_may_pause_and_then_holds_no_place() {
+    let gateway = Gateway::start(&grpc_section(grpc().await)).await;
+    let mut client = h2(&gateway).await;
+    let mut calls = Vec::new();
+    // As many as there are places: they only fit because who pauses gives its own back.
+    for _ in 0..2 {
+        let (mut sender, body) = Channel::<Bytes>::new(1);
+        sender.send_data(Bytes::from("first")).await.unwrap();
+        let answer = client
+            .send_request(grpc_request("/echo", body))
+            .await
+            .unwrap();
+        calls.push((sender, answer.into_body()));
+    }
+    tokio::time::sleep(ms(800)).await;
+    assert_eq!(streams_open(&gateway).await, 2);
+    let request = grpc_request("/echo", Channel::<Bytes>::new(1).1);
+    let answer = client.send_request(request).await.unwrap();
+    assert_eq!(answer.status(), 200, "a place is free");
+    for (mut sender, mut answer) in calls {
+        let first = answer.frame().await.unwrap().unwrap();
+        assert_eq!(first.into_data().unwrap(), "first");
+        sender.send_data(Bytes::from("second")).await.unwrap();
+        let second = answer.frame().await.unwrap().unwrap();
+        assert_eq!(second.into_data().unwrap(), "second");
+        drop(sender);
+        let last = answer.frame().await.unwrap().unwrap();
+        assert_eq!(last.into_trailers().unwrap()["grpc-status"], "0");
+    }
+    eventually("the streams are given back", PATIENCE, async || {
+        streams_open(&gateway).await == 0
+    })
+    .await;
+}
+
+// req: GW-01, GW-09
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_requests_share_an_http2_connection_and_one_that_is_given_up_takes_nobody_along() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set("/silence", Fault::Silence);
+    let gateway = Gateway::start(&to(upstream.addr(), "")).await;
+    let client = h2::<Empty<Bytes>>(&gateway).await;
+    let get = |path: &str| {
+        let mut client = client.clone();
+        let uri = format!("http://gate.test{path}");
+        let request = Request::builder().uri(uri).body(Empty::new()).unwrap();
+        tokio::spawn(async move {
+            let answer = client.send_request(request).await.unwrap();
+            let status = answer.status();
+            (
+                status,
+                answer.into_body().collect().await.unwrap().to_bytes(),
+            )
+        })
+    };
+    let lost = get("/silence");
+    eventually("it is under way", PATIENCE, async || {
+        upstream.received() == 1
+    })
+    .await;
+    let others: Vec<_> = (0..50).map(|_| get("/?delay_ms=50")).collect();
+    lost.abort();
+    for other in others {
+        let (status, body) = other.await.unwrap();
+        assert_eq!(status, 200);
+        assert_eq!(body, "the origin answers\n");
+    }
+    eventually("the upstream is let go", ms(1500), async || {
+        upstream.abandoned() == 1
+    })
+    .await;
+}

@@ -1,0 +1,437 @@
+//! Who is asking, and what that one may do: keys, tokens, passports, the word of trusted hops, policy.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails where it stands"
+)]
+
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use e2e::command::{macronode, ran};
+use e2e::gateway::{Gateway, PATIENCE, TRUSTED, assert_refusal, config, program, to};
+use e2e::wait::eventually;
+use serde_json::{Value, json};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use testkit::http::request_bytes;
+use testkit::upstream::Upstream;
+
+/// Header lines.
+type Fields<'a> = &'a [(&'a str, &'a str)];
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+// req: GW-13
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_no_rule_allows_is_denied() {
+    let upstream = Upstream::start().await.unwrap();
+    let rules = "[[gateway.policy.rules]]\nverdict = \"deny\"\ntenants = [\"bad\"]\n\
+                 [[gateway.policy.rules]]\nverdict = \"deny\"\nbody_over = 10\n\
+                 [[gateway.policy.rules]]\nverdict = \"allow\"\nroutes = [\"all\"]\nmethods = [\"GET\", \"POST\"]\n\
+                 tenants = [\"good\", \"bad\"]\nhosts = [\"gate.test\"]\n";
+    let section = format!("{TRUSTED}{rules}{}", to(upstream.addr(), ""));
+    let gateway = Gateway::start(&section).await;
+    let good = ("x-tenant", "good");
+    let cases: [(&str, Fields<'_>, &[u8], bool); 6] = [
+        ("GET", &[good], b"", true),
+        ("POST", &[good], b"ten bytes!", true),
+        ("POST", &[good], b"more than ten", false),
+        ("DELETE", &[good], b"", false),
+        ("GET", &[("x-tenant", "bad")], b"", false),
+        ("GET", &[], b"", false),
+    ];
+    for (method, headers, body, allowed) in cases {
+        let answer = gateway.ask(method, "/", headers, body).await.unwrap();
+        match allowed {
+            true => assert_eq!(answer.status, 200, "{method} {headers:?}"),
+            false => assert_refusal(&answer, 403, "forbidden"),
+        }
+    }
+    let elsewhere = request_bytes("GET", "other.test", "/", &[good], b"");
+    let mut client = gateway.connect().await;
+    let answer = client.exchange(&elsewhere, PATIENCE).await.unwrap();
+    assert_refusal(&answer, 403, "forbidden");
+    assert_eq!(upstream.received(), 2);
+}
+
+// req: GW-13
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_whose_file_is_missing_or_bad_lets_nobody_start_and_changes_nothing() {
+    let upstream = Upstream::start().await.unwrap();
+    let section = |file: &str| {
+        format!(
+            "[gateway.policy]\nfile = \"{file}\"\n{}",
+            to(upstream.addr(), "")
+        )
+    };
+    let missing = program(&section("missing.toml")).start().unwrap();
+    let status = missing.wait_exit(PATIENCE).await.unwrap();
+    assert_ne!(status.code(), Some(0), "fails closed");
+
+    let good = program("");
+    let path = good.file(
+        "rules.toml",
+        "[[rules]]\nverdict = \"allow\"\nmethods = [\"GET\"]\n",
+    );
+    let path = path.unwrap();
+    let text = section(path.to_str().unwrap());
+    let gateway = Gateway::of(program(&text)).await;
+    assert_eq!(gateway.get("/").await.status, 200);
+    std::fs::write(&path, "[[rules]]\nverdict = \"maybe\"\n").unwrap();
+    let other = format!("{text}\n[gateway.timeouts]\nrequest_ms = 1500\n");
+    gateway.process.replace_config(&config(&other)).unwrap();
+    eventually("the config is refused", PATIENCE, async || {
+        gateway.config_status().await["last_error"] != ""
+    })
+    .await;
+    assert_eq!(gateway.get("/").await.status, 200, "the old rules hold");
+    let answer = gateway.ask("POST", "/", &[], b"").await.unwrap();
+    assert_refusal(&answer, 403, "forbidden");
+}
+
+/// The headers an upstream saw with the last request.
+fn last(upstream: &Upstream) -> testkit::wire::Headers {
+    upstream.requests().pop().unwrap().head.unwrap().headers
+}
+
+// req: GW-12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_api_key_names_its_tenant_and_goes_no_further() {
+    let made = ran(&mut macronode(["key", "new", "--tenant", "gold"]));
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let (key, lines) = made.stdout.split_once('\n').unwrap();
+    let upstream = Upstream::start().await.unwrap();
+    let section = format!(
+        "[gateway.identity]\nrequired = true\n{lines}\n{}",
+        to(upstream.addr(), "")
+    );
+    let gateway = Gateway::start(&section).await;
+    let bearer = format!("Bearer {key}");
+    for header in [("x-api-key", key), ("authorization", &bearer)] {
+        let answer = gateway
+            .get_with("/", &[header, ("x-tenant", "other")])
+            .await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let seen = last(&upstream);
+        assert_eq!(seen.all("x-tenant").collect::<Vec<_>>(), ["gold"]);
+        assert_eq!(seen.get("x-api-key"), None);
+    }
+    let wrong = format!("{}x", &key[..key.len() - 1]);
+    let cases: [(Fields<'_>, u16, &str); 4] = [
+        (&[], 401, "identity-missing"),
+        (&[("x-api-key", &wrong)], 401, "identity-refused"),
+        (
+            &[("x-api-key", key), ("x-api-key", key)],
+            400,
+            "identity-ambiguous",
+        ),
+        (&[("authorization", "Basic dTpw")], 401, "identity-missing"),
+    ];
+    for (headers, status, reason) in cases {
+        let answer = gateway.get_with("/", headers).await;
+        assert_refusal(&answer, status, reason);
+        assert!(!answer.text().contains(key));
+        let challenge = answer.header("www-authenticate").is_some();
+        assert_eq!(challenge, status == 401, "{reason}");
+    }
+    assert_eq!(upstream.received(), 2);
+    gateway.end().await;
+    let said = format!("{:?}", gateway.process.lines());
+    assert!(!said.contains(key), "the key is in the log");
+}
+
+fn coded(bytes: impl AsRef<[u8]>) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// An identity provider's key.
+struct Provider(EcdsaKeyPair);
+
+impl Provider {
+    fn new() -> Self {
+        Self(EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap())
+    }
+
+    fn key_set(&self, id: &str) -> String {
+        let (x, y) = self.0.public_key().as_ref()[1..].split_at(32);
+        let key = json!({"kty": "EC", "crv": "P-256", "kid": id, "use": "sig", "alg": "ES256",
+                         "x": coded(x), "y": coded(y)});
+        json!({"keys": [key]}).to_string()
+    }
+
+    fn token(&self, id: &str, claims: &Value) -> String {
+        let head = json!({"alg": "ES256", "typ": "JWT", "kid": id});
+        let signed = format!("{}.{}", coded(head.to_string()), coded(claims.to_string()));
+        let signature = self.0.sign(&SystemRandom::new(), signed.as_bytes());
+        format!("{signed}.{}", coded(signature.unwrap()))
+    }
+}
+
+fn claims(tenant: &str, lasts: i64) -> Value {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let until = now.as_secs() as i64 + lasts;
+    json!({"iss": "https://id.test", "aud": "gate", "sub": tenant, "exp": until})
+}
+
+// req: GW-12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_is_good_if_its_issuer_signed_it_for_us_and_it_has_not_expired() {
+    let (provider, stranger) = (Provider::new(), Provider::new());
+    let upstream = Upstream::start().await.unwrap();
+    let files = program("");
+    let jwks = files.file("jwks.json", provider.key_set("k1")).unwrap();
+    let section = format!(
+        "[gateway.identity]\nrequired = true\n[gateway.identity.jwt]\nissuer = \"https://id.test\"\n\
+         audience = \"gate\"\njwks_file = \"{}\"\n{}",
+        jwks.display(),
+        to(upstream.addr(), "")
+    );
+    let gateway = Gateway::start(&section).await;
+    let ask = async |token: &str| {
+        let bearer = format!("Bearer {token}");
+        gateway.get_with("/", &[("authorization", &bearer)]).await
+    };
+    let good = provider.token("k1", &claims("gold", 600));
+    eventually("the keys are read", PATIENCE, async || {
+        ask(&good).await.status == 200
+    })
+    .await;
+    assert_eq!(last(&upstream).get("x-tenant"), Some("gold"));
+    let other = |key: &str, value: Value| {
+        let mut claims = claims("gold", 600);
+        claims[key] = value;
+        provider.token("k1", &claims)
+    };
+    let unsigned = {
+        let head = coded(json!({"alg": "none"}).to_string());
+        format!("{head}.{}.", coded(claims("gold", 600).to_string()))
+    };
+    let mut tampered = good.clone();
+    tampered.insert(good.rfind('.').unwrap() - 3, 'A');
+    let cases = [
+        (
+            provider.token("k1", &claims("gold", -600)),
+            "identity-expired",
+        ),
+        (
+            stranger.token("k1", &claims("gold", 600)),
+            "identity-refused",
+        ),
+        (
+            stranger.token("k2", &claims("gold", 600)),
+            "identity-refused",
+        ),
+        (other("aud", json!("elsewhere")), "identity-refused"),
+        (other("iss", json!("https://evil.test")), "identity-refused"),
+        (unsigned, "identity-refused"),
+        (tampered, "identity-refused"),
+    ];
+    let before = upstream.received();
+    for (token, reason) in cases {
+        assert_refusal(&ask(&token).await, 401, reason);
+    }
+    assert_eq!(upstream.received(), before);
+    // A new key is found when a token names it.
+    std::fs::write(&jwks, stranger.key_set("k2")).unwrap();
+    let renewed = stranger.token("k2", &claims("new", 600));
+    eventually("the new key is read", Duration::from_secs(15), async || {
+        tokio::time::sleep(ms(200)).await;
+        ask(&renewed).await.status == 200
+    })
+    .await;
+    assert_eq!(last(&upstream).get("x-tenant"), Some("new"));
+}
+
+// req: GW-12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_passport_is_good_for_what_it_says_and_no_more() {
+    let upstream = Upstream::start().await.unwrap();
+    let root = "0123456789abcdef".repeat(4);
+    let section = format!(
+        "[gateway.identity]\nrequired = true\n[gateway.identity.passport]\nroot_key = \"{root}\"\n{}",
+        to(upstream.addr(), "")
+    );
+    let gateway = Gateway::start(&section).await;
+    let file = gateway.process.dir().join("macronode.toml");
+    let said = |args: &[&str]| {
+        let ran = ran(&mut macronode([&["passport"], args].concat()));
+        assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
+        ran.stdout.trim().to_owned()
+    };
+    let whole = said(&[
+        "mint",
+        "--config",
+        file.to_str().unwrap(),
+        "--tenant",
+        "gold",
+        "--for",
+        "1h",
+    ]);
+    let narrow = said(&[
+        "attenuate",
+        &whole,
+        "--path",
+        "/a",
+        "--methods",
+        "GET",
+        "--max-body",
+        "10",
+    ]);
+    let brief = said(&["attenuate", &whole, "--for", "1s"]);
+    let ask = async |token: &str, method: &str, path: &str| {
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str())];
+        gateway.ask(method, path, &headers, b"").await.unwrap()
+    };
+    for (method, path) in [("GET", "/a"), ("POST", "/b")] {
+        assert_eq!(ask(&whole, method, path).await.status, 200);
+        assert_eq!(last(&upstream).get("x-tenant"), Some("gold"));
+    }
+    assert_eq!(ask(&narrow, "GET", "/a/x").await.status, 200);
+    assert_refusal(&ask(&narrow, "POST", "/a").await, 403, "beyond-credential");
+    assert_refusal(&ask(&narrow, "GET", "/b").await, 403, "beyond-credential");
+    assert_refusal(&ask(&narrow, "GET", "/ab").await, 403, "beyond-credential");
+    tokio::time::sleep(ms(2100)).await;
+    assert_refusal(&ask(&brief, "GET", "/a").await, 401, "identity-expired");
+    let mut forged = narrow.clone();
+    forged.replace_range(forged.len() - 6.., "AAAAAA");
+    assert_refusal(&ask(&forged, "GET", "/a").await, 401, "identity-refused");
+}
+
+// req: GW-12
+// attack: H-02, H-03
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tenant_header_is_believed_from_a_trusted_hop_and_removed_from_any_other() {
+    let upstream = Upstream::start().await.unwrap();
+    let section = |hops: &str| {
+        format!(
+            "trusted_hops = [\"{hops}\"]\n[gateway.identity]\ntenant_header = \"x-tenant\"\n\
+             [gateway.quota]\nper_tenant = {{ per_second = 1, burst = 5 }}\n{}",
+            to(upstream.addr(), "")
+        )
+    };
+    let strict = Gateway::start(&section("10.0.0.0/8")).await;
+    let mut passed = 0;
+    for tenant in 0..20 {
+        let answer = strict
+            .get_with("/", &[("x-tenant", &format!("t{tenant}"))])
+            .await;
+        passed += u32::from(answer.status == 200);
+        assert_eq!(last(&upstream).get("x-tenant"), None);
+    }
+    assert!(
+        (5..=7).contains(&passed),
+        "a new name brings no new share: {passed}"
+    );
+
+    let trusting = Gateway::start(&section("127.0.0.1")).await;
+    assert_eq!(
+        trusting.get_with("/", &[("x-tenant", "gold")]).await.status,
+        200
+    );
+    assert_eq!(last(&upstream).get("x-tenant"), Some("gold"));
+    let long = "t".repeat(10_000);
+    let cases: [(&[(&str, &str)], &str); 3] = [
+        (
+            &[("x-tenant", "a"), ("x-tenant", "b")],
+            "identity-ambiguous",
+        ),
+        (&[("x-tenant", &long)], "tenant-malformed"),
+        (&[("x-tenant", "a b")], "tenant-malformed"),
+    ];
+    for (headers, reason) in cases {
+        assert_refusal(&trusting.get_with("/", headers).await, 400, reason);
+    }
+}
+
+// req: GW-14
+// attack: H-09
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_a_request_came_from_is_said_by_trusted_hops_only() {
+    let upstream = Upstream::start().await.unwrap();
+    let section = |hops: &str| {
+        format!(
+            "trusted_hops = [\"{hops}\"]\n[gateway.quota]\nper_ip = {{ per_second = 1, burst = 5 }}\n{}",
+            to(upstream.addr(), "")
+        )
+    };
+    let strict = Gateway::start(&section("10.0.0.0/8")).await;
+    let mut passed = 0;
+    for host in 0..20 {
+        let spoofed = format!("203.0.113.{host}");
+        let headers = [
+            ("x-forwarded-for", spoofed.as_str()),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-host", "evil.test"),
+            ("forwarded", "for=203.0.113.1;host=evil.test"),
+        ];
+        passed += u32::from(strict.get_with("/", &headers).await.status == 200);
+        let seen = last(&upstream);
+        assert_eq!(
+            seen.all("x-forwarded-for").collect::<Vec<_>>(),
+            ["127.0.0.1"]
+        );
+        assert_eq!(seen.get("x-forwarded-proto"), Some("http"));
+        assert_eq!(seen.get("x-forwarded-host"), Some("gate.test"));
+        assert!(!format!("{seen:?}").contains("203.0.113"), "{seen:?}");
+    }
+    assert!((5..=7).contains(&passed), "{passed} by another name each");
+
+    let trusting = Gateway::start(&section("127.0.0.1")).await;
+    for host in 0..10 {
+        let real = format!("203.0.113.{host}");
+        // What stands before the last untrusted address is anybody's word.
+        let trail = format!("198.51.100.9, {real}");
+        let answer = trusting.get_with("/", &[("x-forwarded-for", &trail)]).await;
+        assert_eq!(answer.status, 200, "each has a rate of its own");
+        let seen = last(&upstream);
+        let trail: Vec<_> = seen.all("x-forwarded-for").collect();
+        assert!(
+            trail.join(", ").ends_with(&format!("{real}, 127.0.0.1")),
+            "{trail:?}"
+        );
+    }
+    let mut passed = 0;
+    for host in 0..20 {
+        let trail = format!("198.51.100.{host}, 203.0.113.77");
+        let answer = trusting.get_with("/", &[("x-forwarded-for", &trail)]).await;
+        passed += u32::from(answer.status == 200);
+    }
+    assert!((5..=7).contains(&passed), "{passed} from one address");
+}
+
+// req: GW-12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn guessing_keys_is_charged_to_where_it_comes_from() {
+    let made = ran(&mut macronode(["key", "new", "--tenant", "gold"]));
+    let (key, lines) = made.stdout.split_once('\n').unwrap();
+    let upstream = Upstream::start().await.unwrap();
+    let section = format!(
+        "[gateway.identity]\nrequired = true\n{lines}\n\
+         [gateway.quota]\nverifications_per_ip = {{ per_second = 1, burst = 5 }}\n{}",
+        to(upstream.addr(), "")
+    );
+    let gateway = Gateway::start(&section).await;
+    assert_eq!(
+        gateway.get_with("/", &[("x-api-key", key)]).await.status,
+        200
+    );
+    let mut refused = 0;
+    for guess in 0..20 {
+        let guess = format!("mk_{guess:043}");
+        let answer = gateway.get_with("/", &[("x-api-key", &guess)]).await;
+        match answer.status {
+            429 => {
+                assert_refusal(&answer, 429, "rate-verifications");
+                refused += 1;
+            }
+            _ => assert_refusal(&answer, 401, "identity-refused"),
+        }
+    }
+    assert!(refused >= 13, "{refused} of 20 guesses were refused unseen");
+    let answer = gateway.get_with("/", &[("x-api-key", key)]).await;
+    assert_eq!(answer.status, 200, "who is known is not asked again");
+}

@@ -1,0 +1,110 @@
+//! Uploads that are too slow, too long or cut short: never a whole request for the upstream.
+
+use e2e::gateway::{Gateway, PATIENCE, assert_refusal, to};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+use testkit::upstream::{Upstream, filler};
+
+/// Nothing is concluded from failures: each case is to be seen by itself.
+const NO_BREAKER: &str = "[gateway.upstreams.main.breaker]\nsamples = 100000";
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn hurried(upstream: SocketAddr) -> String {
+    let timeouts = "[gateway.timeouts]\nrequest_ms = 600\nupstream_ms = 300\nbody_ms = 400\n";
+    format!("{timeouts}{}", to(upstream, NO_BREAKER))
+}
+
+// attack: D-03
+// req: GW-03
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_comes_too_slowly_is_408_and_never_a_whole_request() {
+    let upstream = Upstream::start().await.unwrap();
+    let gateway = Gateway::start(&hurried(upstream.addr())).await;
+    for method in ["POST", "PUT"] {
+        let mut client = gateway.connect().await;
+        let head =
+            format!("{method} / HTTP/1.1\r\nhost: gate.test\r\ncontent-length: 100\r\n\r\nbegin");
+        client.send(head.as_bytes()).await.unwrap();
+        let began = Instant::now();
+        let answer = client.response(PATIENCE).await.unwrap();
+        assert_refusal(&answer, 408, "body-timeout");
+        assert!(!answer.keeps_alive);
+        let took = began.elapsed();
+        assert!((ms(390)..ms(750)).contains(&took), "{method}: {took:?}");
+    }
+    assert!(whole_requests(&upstream).is_empty());
+}
+
+fn whole_requests(upstream: &Upstream) -> Vec<String> {
+    let requests = upstream.requests().into_iter();
+    let whole = requests.filter_map(|request| request.head.ok());
+    whole.map(|head| head.target).collect()
+}
+
+// attack: D-01, D-02
+// req: GW-04
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_over_the_cap_is_413_without_reading_on() {
+    let upstream = Upstream::start().await.unwrap();
+    let section = format!(
+        "[gateway.limits]\nbody_bytes = 100000\n{}",
+        to(upstream.addr(), "")
+    );
+    let gateway = Gateway::start(&section).await;
+    let mut client = gateway.connect().await;
+    let head = "POST / HTTP/1.1\r\nhost: gate.test\r\ncontent-length: 100001\r\n\r\n";
+    let answer = client.exchange(head.as_bytes(), PATIENCE).await.unwrap();
+    assert_refusal(&answer, 413, "body-too-large");
+    let (_, closed) = client.read_until_close(ms(2000)).await;
+    assert!(closed, "what follows cannot be told from the body");
+    assert_eq!(upstream.connections(), 0, "nothing was sent on");
+
+    let mut client = gateway.connect().await;
+    let head = "POST / HTTP/1.1\r\nhost: gate.test\r\ntransfer-encoding: chunked\r\n\r\n";
+    client.send(head.as_bytes()).await.unwrap();
+    let chunk = [b"2710\r\n".as_slice(), &filler(10_000), b"\r\n"].concat();
+    for _ in 0..10 {
+        client.send(&chunk).await.unwrap();
+    }
+    // All that is allowed has been sent; one byte more is too many, and nothing else has to come.
+    client.send(b"1\r\nx\r\n").await.unwrap();
+    let answer = client.response(PATIENCE).await.unwrap();
+    assert_refusal(&answer, 413, "body-too-large");
+    let exact = filler(100_000);
+    let answer = gateway.ask("POST", "/exact", &[], &exact).await.unwrap();
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(whole_requests(&upstream), ["/exact"]);
+}
+
+// attack: D-04, D-15
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_truncated_upload_never_becomes_a_request_and_gives_its_place_back() {
+    let upstream = Upstream::start().await.unwrap();
+    let gateway = Gateway::start(&to(upstream.addr(), "limit = 1")).await;
+    let heads = [
+        "POST /cut HTTP/1.1\r\nhost: gate.test\r\ncontent-length: 100000\r\n\r\n",
+        "PUT /cut HTTP/1.1\r\nhost: gate.test\r\ncontent-length: 60000\r\n\r\n",
+        "POST /cut HTTP/1.1\r\nhost: gate.test\r\ntransfer-encoding: chunked\r\n\r\n2710\r\n",
+    ];
+    for head in heads {
+        for reset in [false, true] {
+            let mut client = gateway.connect().await;
+            client.send(head.as_bytes()).await.unwrap();
+            client.send(&filler(5_000)).await.unwrap();
+            tokio::time::sleep(ms(50)).await;
+            if reset {
+                client.reset().unwrap();
+            } else {
+                drop(client);
+            }
+            let answer = gateway.get("/next").await;
+            assert_eq!(answer.status, 200, "its place is free: {}", answer.text());
+        }
+    }
+    let whole = whole_requests(&upstream);
+    assert!(whole.iter().all(|target| target == "/next"), "{whole:?}");
+    assert_eq!(whole.len(), 6);
+}
