@@ -15,29 +15,38 @@
 use std::time::Duration;
 
 use super::{Bounds, Level, Sample};
+use calm::Calm;
 use window::{Seen, Window};
 
+mod calm;
 mod window;
 
 /// The share of failures that means drops, and what remains after them.
 const DROPS: f64 = 0.05;
 const BACKOFF: f64 = 0.8;
-/// A first step up, as a share of the limit. It doubles each time it pays, and begins at the most.
+/// How many standard errors chance may explain where a mistake would be believed, and where it would soon be seen.
+const CHANCE: f64 = 3.0;
+const DOUBT: f64 = 2.0;
+/// A first step up, as a share of the limit, by what it is multiplied each time it pays, and the most, which is also
+/// where it begins.
 const GROWTH: f64 = 0.1;
+const GROWTH_FACTOR: f64 = 3.0;
 const GROWTH_MAX: f64 = 1.0;
 /// The share of a step up that must be found again in throughput.
 const PAYS: f64 = 0.5;
-/// The share that proves that nothing waits.
+/// The share that proves that nothing waits, and how far undisturbed times follow then.
 const PAYS_FULLY: f64 = 0.85;
+const PROVEN: f64 = 0.5;
+/// How far they follow while the limit is not used.
+const UNUSED: f64 = 0.05;
 /// The largest step down, and the first one where nothing is known of how much is delay; that one doubles.
 const DESCENT_MAX: f64 = 0.4;
 const DESCENT_BLIND: f64 = 0.12;
 const DESCENT_BLIND_MAX: f64 = 0.3;
 /// How much throughput all steps down together may cost, chance apart.
 const LOSS: f64 = 0.05;
-/// How many standard errors chance may explain.
-const CHANCE: f64 = 3.0;
-const DOUBT: f64 = 2.0;
+/// The share of the steps down that, found again in throughput, is not chance however much may be.
+const FELL: f64 = 0.6;
 /// The standard error, as a share, that is small enough to judge by.
 const ERROR: f64 = 0.03;
 /// What should wait behind the gate, lest a place be idle; half of it or less is no delay. A share of the limit, and
@@ -46,13 +55,8 @@ const HEADROOM: f64 = 0.1;
 /// The standing delay is kept between these shares of the hold time, whatever the target.
 const TARGET_LEAST: f64 = 0.1;
 const TARGET_MOST: f64 = 0.2;
-/// The share of delay in a mean that counts whatever the quickest say.
-const STEP: f64 = 0.67;
-/// How many windows the mean of mixed work is learnt from.
-const AGE: u32 = 8;
-/// How far undisturbed times follow slower ones while the limit is not used, and faster ones that may be chance.
-const RISE: f64 = 0.05;
-const FALL: f64 = 0.25;
+/// A descent that ends below this share of where it began has found something: look again soon.
+const FAR: f64 = 0.8;
 /// The shortest and the longest pause between two tries, in windows.
 const PAUSE_MIN: u32 = 8;
 const PAUSE_MAX: u32 = 64;
@@ -94,15 +98,6 @@ impl Pause {
         self.left = self.next;
         self.next = (self.next * 2).min(PAUSE_MAX);
     }
-}
-
-/// Of all, and of the quickest: a mix that becomes dearer slows the mean, a queue slows everybody.
-#[derive(Clone, Copy, Debug)]
-struct Calm {
-    mean_s: f64,
-    quick_s: f64,
-    /// Windows that it was learnt from: the slowest work is missing in the first.
-    age: u32,
 }
 
 /// What the last window ended with.
@@ -163,7 +158,8 @@ impl Guarded {
         let before = self.level.whole();
         self.judge(&seen);
         if self.level.whole() != before {
-            self.window.settle(sample.in_flight.max(self.level.whole()));
+            let inside = sample.in_flight.max(self.level.whole());
+            self.window.settle(sample.now, inside, seen.held_s);
         }
     }
 
@@ -172,12 +168,14 @@ impl Guarded {
         if seen.failed > DROPS {
             return true;
         }
-        let best = seen.error.min(seen.quick_error);
-        let (error, clear) = match (self.calm, self.step) {
-            (None, _) => (best, 0.0),
-            (_, Step::Up(growth)) => (best, self.level.exact / growth.before - 1.0),
-            (_, Step::Down(descent)) => (best, 1.0 - self.level.exact / descent.before),
-            (Some(calm), _) => (calm.error(seen), calm.delay(seen) - TARGET_MOST),
+        let Some(calm) = self.calm else {
+            return seen.error.min(seen.quick_error) <= ERROR;
+        };
+        let known = calm.chance(seen).min(calm.quick_chance(seen));
+        let (error, clear) = match self.step {
+            Step::Up(growth) => (known, self.level.exact / growth.before - 1.0),
+            Step::Down(descent) => (known, 1.0 - self.level.exact / descent.before),
+            Step::None | Step::Suspect => (calm.error(seen), calm.delay(seen) - TARGET_MOST),
         };
         error <= ERROR.max(clear / CHANCE / 2.0)
     }
@@ -187,13 +185,13 @@ impl Guarded {
             return self.shrink();
         }
         let calm = self.calm.get_or_insert(Calm::new(seen));
-        calm.learn(seen);
         if !seen.has_used(self.level.whole()) {
             // Who never meets the limit proves nothing about another one.
-            calm.follow(seen, RISE);
+            calm.follow(seen, UNUSED);
             self.step = Step::None;
             return;
         }
+        calm.learn(seen);
         match std::mem::replace(&mut self.step, Step::None) {
             Step::Up(growth) => self.judge_growth(seen, growth),
             Step::Down(descent) => self.judge_descent(seen, descent),
@@ -212,14 +210,21 @@ impl Guarded {
             }
             return;
         }
-        if waiting <= self.headroom() / 2.0 + chance {
+        let most = self.calm.map_or(0.0, |calm| calm.any_delay(seen));
+        if self.level.exact * most <= self.headroom() / 2.0 {
             if self.grow.is_over() {
                 self.step_up(seen);
             }
         } else if error <= ERROR && self.check.is_over() {
+            // Something waits, as it should. That undisturbed work is as quick as it is thought to be shows below it.
             let share = waiting / self.level.exact + DESCENT_BLIND;
             self.step_down(seen, self.descent(seen, Some(share)));
         }
+    }
+
+    /// The standard error of throughput.
+    fn chance(&self, seen: &Seen) -> f64 {
+        self.calm.map_or(seen.error, |calm| calm.chance(seen))
     }
 
     fn descent(&self, seen: &Seen, blind: Option<f64>) -> Descent {
@@ -227,7 +232,7 @@ impl Guarded {
             from: self.level.exact,
             throughput: seen.throughput,
             flow: seen.flow,
-            error: seen.error,
+            error: self.chance(seen),
             before: self.level.exact,
             quick_s: seen.quick_s,
             blind,
@@ -251,15 +256,16 @@ impl Guarded {
         let before = growth.before;
         let gained = (seen.throughput / growth.throughput).max(seen.flow / growth.flow) - 1.0;
         let step = self.level.exact / before - 1.0;
-        let rose = seen.quick_s / growth.quick_s - 1.0;
-        let no_slower = rose < step / 4.0 && gained > step / 10.0 - seen.error;
-        if gained >= step * PAYS - DOUBT * seen.error || no_slower {
-            self.growth = (self.growth * 3.0).min(GROWTH_MAX);
+        let (asked, chance) = (step * PAYS, DOUBT * self.chance(seen));
+        // Where throughput cannot tell, the quickest do.
+        let no_slower = chance > asked && seen.quick_s < growth.quick_s * (1.0 + step / 4.0);
+        if gained >= asked - chance.min(asked / 2.0) || no_slower {
+            self.growth = (self.growth * GROWTH_FACTOR).min(GROWTH_MAX);
             self.grow = Pause::NONE;
             if gained >= step * PAYS_FULLY
                 && let Some(calm) = &mut self.calm
             {
-                calm.follow(seen, 0.5);
+                calm.follow(seen, PROVEN);
             }
             return self.choose(seen, true);
         }
@@ -274,7 +280,7 @@ impl Guarded {
             from: self.level.exact * (1.0 + HEADROOM),
             throughput: growth.throughput.max(seen.throughput),
             flow: growth.flow.max(seen.flow),
-            error: seen.error,
+            error: self.chance(seen),
             before: self.level.exact,
             quick_s: growth.quick_s,
             blind: Some(DESCENT_BLIND),
@@ -296,37 +302,50 @@ impl Guarded {
     }
 
     fn judge_descent(&mut self, seen: &Seen, mut descent: Descent) {
-        let error = seen.error.hypot(descent.error);
+        let error = self.chance(seen).hypot(descent.error);
         let kept = (seen.throughput / descent.throughput).max(seen.flow / descent.flow);
         let steps = 1.0 - self.level.exact / descent.from;
         if kept < 1.0 - 2.0 * steps - CHANCE * error {
+            // More than the steps can have cost: something else has changed.
             self.step = Step::Suspect;
             return;
         }
-        let lost = kept < 1.0 - LOSS.max(CHANCE * error);
-        let step = 1.0 - self.level.exact / descent.before;
-        let own = seen.is_mixed()
-            && seen.quick_s > descent.quick_s * (1.0 - step / 2.0)
-            && seen.quick_error * 2.0 * CHANCE < step;
+        let allowed = LOSS.max(steps * FELL).min(LOSS.max(CHANCE * error));
+        let (fell, own) = (kept < 1.0 - allowed, self.is_own(seen, &descent));
         descent.quick_s = seen.quick_s;
-        if lost || own {
-            self.calm = Some(Calm::new(seen));
-            let knee = match lost {
-                true => self.level.exact / kept,
-                false => descent.before,
-            };
-            self.level
-                .set((knee + (knee * HEADROOM).max(1.0)).min(descent.from));
-            if self.level.exact < 0.8 * descent.from {
-                self.check = Pause::NONE;
-            }
-            self.growth = GROWTH;
-            return self.check.begin();
+        match (fell, own) {
+            (true, None | Some(true)) => self.return_to(self.level.exact / kept, seen, &descent),
+            (false, Some(true)) => self.return_to(descent.before, seen, &descent),
+            _ => self.go_on(seen, descent),
         }
-        if let Some(share) = &mut descent.blind {
-            *share = (*share * 2.0).min(DESCENT_BLIND_MAX);
-        } else if self.waiting(seen) <= self.tolerated(seen) {
-            return;
+    }
+
+    /// Whether the delay is the service's own, by the quickest of mixed work: they would be quicker now if it were not.
+    /// `None` if they cannot tell.
+    fn is_own(&self, seen: &Seen, descent: &Descent) -> Option<bool> {
+        let step = 1.0 - self.level.exact / descent.before;
+        let error = self.calm.map_or(0.0, |calm| calm.quick_chance(seen));
+        let tells = seen.is_mixed() && 2.0 * CHANCE * error < step;
+        tells.then(|| seen.quick_s > descent.quick_s * (1.0 - step / 2.0))
+    }
+
+    /// The knee was here, and this is what undisturbed means.
+    fn return_to(&mut self, knee: f64, seen: &Seen, descent: &Descent) {
+        self.calm = Some(Calm::new(seen));
+        let goal = knee + (knee * HEADROOM).max(1.0);
+        self.level.set(goal.min(descent.from));
+        if self.level.exact < FAR * descent.from {
+            self.check = Pause::NONE;
+        }
+        self.growth = GROWTH;
+        self.check.begin();
+    }
+
+    fn go_on(&mut self, seen: &Seen, mut descent: Descent) {
+        match &mut descent.blind {
+            Some(share) => *share = (*share * 2.0).min(DESCENT_BLIND_MAX),
+            None if self.waiting(seen) <= self.tolerated(seen) => return,
+            None => {}
         }
         self.step_down(seen, descent);
     }
@@ -364,62 +383,5 @@ impl Guarded {
     }
 }
 
-impl Calm {
-    fn new(seen: &Seen) -> Self {
-        Self {
-            mean_s: seen.mean_s,
-            quick_s: seen.quick_s,
-            age: 0,
-        }
-    }
-
-    /// The share of the hold time that is delay. Where work is quick and slow by nature the mean is worth little: it
-    /// tells only within what the quickest tell. They are delayed by as much time as all where work waits in line, and
-    /// by as large a share where it is slowed down. Unless they go another way: then a step must be a large one.
-    fn delay(&self, seen: &Seen) -> f64 {
-        let mean = 1.0 - self.mean_s / seen.mean_s;
-        if !seen.is_mixed() || mean - CHANCE * seen.error > STEP {
-            return mean.max(0.0);
-        }
-        let (least, most) = self.quick_delay(seen);
-        mean.clamp(least, most)
-    }
-
-    fn quick_delay(&self, seen: &Seen) -> (f64, f64) {
-        let delay_s = (seen.quick_s - self.quick_s).max(0.0);
-        let most = delay_s / seen.quick_s;
-        ((delay_s / seen.mean_s).min(most), most)
-    }
-
-    /// The standard error of the delay.
-    fn error(&self, seen: &Seen) -> f64 {
-        if !seen.is_mixed() {
-            return seen.error;
-        }
-        let (least, most) = self.quick_delay(seen);
-        seen.error.min(most - least + seen.quick_error)
-    }
-
-    fn learn(&mut self, seen: &Seen) {
-        let (_, quick) = self.quick_delay(seen);
-        if seen.is_mixed() && self.age < AGE && quick < CHANCE * seen.quick_error {
-            self.age += 1;
-            self.mean_s += (seen.mean_s - self.mean_s) / f64::from(self.age + 1);
-        }
-        fall(&mut self.mean_s, seen.mean_s, CHANCE * seen.error);
-        fall(&mut self.quick_s, seen.quick_s, CHANCE * seen.quick_error);
-    }
-
-    fn follow(&mut self, seen: &Seen, share: f64) {
-        self.mean_s += (seen.mean_s - self.mean_s) * share;
-        self.quick_s += (seen.quick_s - self.quick_s) * share;
-    }
-}
-
-fn fall(lowest_s: &mut f64, seen_s: f64, chance: f64) {
-    if seen_s < *lowest_s * (1.0 - chance) {
-        *lowest_s = seen_s;
-    } else if seen_s < *lowest_s {
-        *lowest_s += (seen_s - *lowest_s) * FALL;
-    }
-}
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;

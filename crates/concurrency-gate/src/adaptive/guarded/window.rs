@@ -8,6 +8,8 @@ use crate::breaker::Outcome;
 /// Fewer outcomes say nothing, however long they took to gather.
 const SAMPLES_MIN: u32 = 20;
 const SAMPLES_LATE: u32 = 100;
+/// Work that takes longer is not waited for.
+const SPAN_MAX: Duration = Duration::from_secs(2);
 /// How often each place must have been given: work that goes in step would be counted once more, or once less.
 const ROUNDS_MIN: u32 = 1;
 /// A window that is not certain by then is judged as it is, in lengths of a window.
@@ -30,6 +32,7 @@ pub(super) struct Window {
     length: Duration,
     /// So many more tell of the limit before this one.
     unsettled: u32,
+    settled_at: Option<Duration>,
     since: Option<Duration>,
     successes: u32,
     failures: u32,
@@ -59,6 +62,8 @@ pub(super) struct Seen {
     pub(super) throughput: f64,
     /// The standard error of mean and throughput, as a share of them.
     pub(super) error: f64,
+    /// How long a place is held.
+    pub(super) held_s: f64,
     /// It will not get better.
     pub(super) is_late: bool,
     /// By how many were inside for how long: as throughput, but less subject to where the window ends.
@@ -74,6 +79,7 @@ impl Window {
         Self {
             length,
             unsettled: 0,
+            settled_at: None,
             since: None,
             successes: 0,
             failures: 0,
@@ -91,10 +97,11 @@ impl Window {
     }
 
     pub(super) fn add(&mut self, sample: Sample) {
-        if self.unsettled > 0 {
-            self.unsettled -= 1;
+        self.unsettled = self.unsettled.saturating_sub(1);
+        if self.unsettled > 0 || self.settled_at.is_some_and(|at| sample.now < at) {
             return;
         }
+        self.settled_at = None;
         if self.since.is_none() {
             self.since = Some(sample.now);
             return;
@@ -119,7 +126,8 @@ impl Window {
         let passed = now.saturating_sub(self.since?);
         let samples = self.successes + self.failures;
         let rounds = self.in_flight_peak.saturating_mul(ROUNDS_MIN);
-        let enough = passed >= self.length && samples >= SAMPLES_MIN.max(rounds);
+        let least = self.length.max(span(self.held_s()));
+        let enough = passed >= least && samples >= SAMPLES_MIN.max(rounds);
         enough.then(|| self.seen(passed))
     }
 
@@ -132,9 +140,16 @@ impl Window {
     }
 
     /// The limit has moved: what is inside must go first.
-    pub(super) fn settle(&mut self, inside: u32) {
+    pub(super) fn settle(&mut self, now: Duration, inside: u32, held_s: f64) {
         self.unsettled = inside;
+        self.settled_at = Some(now.saturating_add(span(held_s)));
         self.since = None;
+    }
+
+    /// How long a place is held by whoever holds it at some moment: longer than the mean, since the slow hold places for
+    /// longer.
+    fn held_s(&self) -> f64 {
+        self.hold_square_sum / self.hold_sum_s.max(SHORTEST_S)
     }
 
     fn seen(&self, passed: Duration) -> Seen {
@@ -152,6 +167,7 @@ impl Window {
             error: (variance / successes).sqrt() / mean_s,
             spread: variance.sqrt() / mean_s,
             flow: self.in_flight_sum as f64 / samples / mean_s,
+            held_s: self.held_s(),
             is_late: passed >= self.length.saturating_mul(LENGTHS_MAX)
                 && self.successes >= SAMPLES_LATE,
             in_flight_mean: self.in_flight_sum as f64 / samples,
@@ -191,6 +207,11 @@ impl Seen {
         let mean = self.in_flight_mean.max(self.throughput * self.mean_s);
         self.in_flight_peak >= USED_PEAK * limit && mean >= USED_MEAN * limit
     }
+}
+
+/// Of that many seconds, if it is not too long.
+fn span(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).map_or(SPAN_MAX, |span| span.min(SPAN_MAX))
 }
 
 /// By the exponent and the first bit of the fraction.

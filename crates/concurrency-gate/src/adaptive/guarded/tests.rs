@@ -1,0 +1,130 @@
+use super::*;
+use crate::adaptive::{Adaptive, Policy};
+use origin::{Nature, Origin, Report, World, median};
+use std::cell::{Cell, RefCell};
+
+mod origin;
+
+const BOUNDS: Bounds = Bounds { min: 1, max: 1_000 };
+const FIRST: u32 = 16;
+const SEEDS: u64 = 5;
+/// Offered load, in what is possible.
+const LOAD: f64 = 1.5;
+
+const ORIGIN: Origin = Origin {
+    places: 32,
+    service_ms: 20.0,
+    nature: Nature::Even,
+};
+
+/// Phases of eight seconds each, all with more to do than is possible.
+fn through(name: &str, phases: &[Origin], law: impl Fn(&Origin, &Report)) {
+    testkit::sim::run(name, SEEDS, |rng| {
+        let machine = Adaptive::new(&Policy::guarded(BOUNDS), FIRST).expect("it adapts");
+        let mut world = World::new(machine, rng.fork());
+        for origin in phases {
+            let report = world.run(*origin, LOAD * origin.per_s(), 8);
+            law(origin, &report);
+        }
+    });
+}
+
+fn is_found(origin: &Origin, report: &Report) {
+    assert!(report.goodput >= 0.95, "{origin:?}: {report:?}");
+    assert!(report.delay <= 1.5, "{origin:?}: {report:?}");
+    assert!(
+        (0.95..=1.3).contains(&report.limit),
+        "{origin:?}: {report:?}"
+    );
+}
+
+// req: GT-12
+#[test]
+fn fewer_places_are_found_within_three_seconds_and_more_again() {
+    for nature in [Nature::Fixed, Nature::Even] {
+        let many = Origin { nature, ..ORIGIN };
+        let few = Origin { places: 8, ..many };
+        through("gate places", &[many, few, many], is_found);
+    }
+}
+
+// req: GT-12
+#[test]
+fn an_origin_that_slows_down_keeps_its_limit() {
+    for nature in [Nature::Fixed, Nature::Even] {
+        let quick = Origin { nature, ..ORIGIN };
+        let slow = Origin {
+            service_ms: 40.0,
+            ..quick
+        };
+        through("gate slower", &[quick, slow, quick], is_found);
+    }
+}
+
+// req: GT-12
+#[test]
+fn small_and_large_origins_are_found_from_the_same_start() {
+    for (places, service_ms) in [(5, 20.0), (5, 2.0), (300, 20.0), (32, 1.0)] {
+        let origin = Origin {
+            places,
+            service_ms,
+            ..ORIGIN
+        };
+        through("gate sizes", &[origin], is_found);
+    }
+}
+
+/// The median over seeds of each phase: where service times vary much, a window may mislead, and a seed is no law.
+fn usually(name: &str, phases: &[Origin]) {
+    let reports = RefCell::new(vec![(Vec::new(), Vec::new()); phases.len()]);
+    let seeds = Cell::new(0);
+    through(name, phases, |_, report| {
+        let phase = seeds.get() % phases.len();
+        seeds.set(seeds.get() + 1);
+        let (goodputs, delays) = &mut reports.borrow_mut()[phase];
+        goodputs.push(report.goodput);
+        delays.push(report.delay);
+    });
+    for (origin, (goodputs, delays)) in phases.iter().zip(reports.into_inner()) {
+        let (goodput, delay) = (median(goodputs), median(delays));
+        assert!(goodput >= 0.9, "{origin:?}: {goodput}");
+        assert!(delay <= 1.5, "{origin:?}: {delay}");
+    }
+}
+
+// req: GT-12
+#[test]
+fn work_that_takes_half_a_second_is_usually_found_in_some_rounds() {
+    let origin = Origin {
+        service_ms: 500.0,
+        ..ORIGIN
+    };
+    usually("gate half seconds", &[origin; 3]);
+}
+
+// req: GT-12
+#[test]
+fn work_that_varies_by_nature_is_usually_not_taken_for_delay() {
+    for nature in [Nature::Exponential, Nature::HeavyTailed, Nature::TwoKinds] {
+        let quick = Origin { nature, ..ORIGIN };
+        let slow = Origin {
+            service_ms: 40.0,
+            ..quick
+        };
+        usually("gate varied", &[quick, slow, quick]);
+    }
+}
+
+// req: GT-12
+#[test]
+fn little_traffic_moves_nothing_and_a_crowd_after_it_is_served() {
+    testkit::sim::run("gate low traffic", SEEDS, |rng| {
+        let machine = Adaptive::new(&Policy::guarded(BOUNDS), FIRST).expect("it adapts");
+        let mut world = World::new(machine, rng.fork());
+        for idle_per_s in [20.0, 2.0] {
+            world.run(ORIGIN, idle_per_s, 60);
+            assert_eq!(world.machine.limit(), FIRST);
+        }
+        is_found(&ORIGIN, &world.run(ORIGIN, LOAD * ORIGIN.per_s(), 8));
+    });
+}
