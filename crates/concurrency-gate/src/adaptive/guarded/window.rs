@@ -146,8 +146,8 @@ impl Window {
         self.since = None;
     }
 
-    /// How long a place is held by whoever holds it at some moment: longer than the mean, since the slow hold places for
-    /// longer.
+    /// How long a place is held by whoever holds it at some moment: longer than the mean, since the slow hold places
+    /// for longer.
     fn held_s(&self) -> f64 {
         self.hold_square_sum / self.hold_sum_s.max(SHORTEST_S)
     }
