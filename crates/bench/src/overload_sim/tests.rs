@@ -93,6 +93,33 @@ fn policies_move_the_limit_and_answer_no_more_than_is_possible() {
     }
 }
 
+// req: GT-12
+#[test]
+fn the_default_limit_finds_the_origin_on_every_trace_without_being_told() {
+    for trace in Trace::ALL {
+        let ride = &study().course(trace, Contender::Guarded).rides[0];
+        assert!(ride.goodput_share >= 0.95, "{trace:?}: {ride:?}");
+        // Where all is as it was at first, and three seconds of it have passed.
+        let mut limits: Vec<f64> = ride
+            .limits
+            .iter()
+            .filter(|(at, _)| (5.0..30.0).contains(at) || *at >= 48.0)
+            .map(|(_, limit)| *limit)
+            .collect();
+        let usual = quantile(&mut limits, 0.5);
+        assert!((30.0..=42.0).contains(&usual), "{trace:?}: {usual}");
+    }
+    let few = &study().course(Trace::FewerPlaces, Contender::Guarded).rides[0];
+    let changed = few
+        .limits
+        .iter()
+        .filter(|(at, _)| (33.0..45.0).contains(at));
+    assert!(
+        changed.clone().all(|(_, limit)| *limit <= 11.0),
+        "{changed:?}"
+    );
+}
+
 #[test]
 fn what_is_shown_holds_every_queue_and_every_policy() {
     let (text, drawn) = (table::text(study()), picture::svg(study()));
