@@ -208,14 +208,20 @@ impl Journey {
 
     fn give_back(&mut self, outcome: Option<Outcome>) {
         let now = self.now();
-        if let (Some(place), Some(backend)) = (self.place.take(), &self.backend) {
+        if let (Some(mut place), Some(backend)) = (self.place.take(), &self.backend) {
             let lasting = &backend.body;
             if outcome == Some(Outcome::Success) {
                 lasting.usual.note(now.saturating_sub(place.since));
             }
             let cost = self.route.as_ref().map_or(1, |route| route.cost);
-            match place.aftermath(now).filter(|_| self.is_left_behind()) {
-                Some(left) => self.plan.shared.linger(place, left),
+            let left = self.is_left_behind().then(|| place.aftermath(now));
+            match left.flatten() {
+                // Who gives up what it has begun pays for it all the same.
+                Some(left) => {
+                    let hold = now.saturating_sub(place.since) + left;
+                    place.bill(hold, cost, lasting.usual.get());
+                    self.plan.shared.linger(place, left);
+                }
                 None => lasting
                     .slots
                     .leave(place, outcome, cost, lasting.usual.get(), now),

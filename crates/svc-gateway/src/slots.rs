@@ -137,6 +137,13 @@ impl Drop for Place {
 }
 
 impl Place {
+    /// Writes down what it has cost, held for so long, in ordinary requests that usually hold one for `usual`.
+    pub(crate) fn bill(&mut self, hold: Duration, cost: u64, usual: Duration) {
+        let dearer = hold.as_secs_f64() / usual.as_secs_f64().max(1e-6);
+        let cost = (cost * UNIT) as f64 * dearer.clamp(LEAST, MOST);
+        self.real_cost = Some(cost as u64);
+    }
+
     /// How long an upstream that does not notice may still be busy with work that nobody waits for any more.
     pub(crate) fn aftermath(&self, now: Duration) -> Option<Duration> {
         let usual = self.slots.tenants.hold(self.tenant)?;
@@ -200,7 +207,7 @@ impl Slots {
         let short = self.queue.in_use() >= self.queue.limit();
         if short {
             self.keep_back(usual);
-            if sparse && self.reserve.try_take() {
+            if sparse && self.take_kept_back() {
                 return Ok(self.place(None, work, sparse, asked_at));
             }
             if !sparse && self.is_hopeless(work) {
@@ -240,6 +247,18 @@ impl Slots {
             real_cost: None,
             since,
         }
+    }
+
+    /// One of the places kept back, if it is free: those that were given out before they were kept back are not yet.
+    fn take_kept_back(&self) -> bool {
+        if !self.reserve.try_take() {
+            return false;
+        }
+        let free = self.in_use() <= self.limit();
+        if !free {
+            self.reserve.give_back();
+        }
+        free
     }
 
     /// Whether it would wait for longer than anybody may: better told at once.
@@ -292,9 +311,7 @@ impl Slots {
                 outcome,
             });
         }
-        let dearer = hold.as_secs_f64() / usual.as_secs_f64().max(1e-6);
-        let cost = (cost * UNIT) as f64 * dearer.clamp(LEAST, MOST);
-        place.real_cost = Some(cost as u64);
+        place.bill(hold, cost, usual);
     }
 
     fn learn(&self, sample: Sample) {
@@ -369,3 +386,6 @@ impl Slots {
         snapshot
     }
 }
+
+#[cfg(test)]
+mod tests;

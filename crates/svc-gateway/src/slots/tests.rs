@@ -1,0 +1,75 @@
+use super::*;
+
+fn slots(limit: u32) -> Arc<Slots> {
+    let (classes, queue) = (ClassesText::default(), QueueText::default());
+    Slots::new(Limit::Fixed(limit), &classes, &queue, Timeline::start())
+}
+
+const USUAL: Duration = Duration::from_millis(100);
+
+async fn taken(slots: &Arc<Slots>, tenant: u64) -> Option<Place> {
+    let entered = slots.enter(Work::of(Class::AUTHED, tenant), USUAL);
+    let at_once = Duration::from_millis(1);
+    tokio::time::timeout(at_once, entered).await.ok()?.ok()
+}
+
+/// A tenant fills all places and asks for more; another one has one of them, and so one is to be kept back.
+async fn crowded() -> (Arc<Slots>, Vec<Place>, Place) {
+    let slots = slots(8);
+    let mut noisy = Vec::new();
+    while let Some(place) = taken(&slots, 1).await {
+        noisy.push(place);
+    }
+    assert_eq!(noisy.len(), 8);
+    noisy.pop();
+    let polite = taken(&slots, 2).await.unwrap();
+    for _ in 0..200 {
+        assert!(taken(&slots, 1).await.is_none());
+    }
+    assert!(slots.reserve.kept() > 0);
+    (slots, noisy, polite)
+}
+
+// req: AC-05
+#[tokio::test]
+async fn a_tenant_with_little_to_do_finds_a_place_that_the_noisy_one_cannot_take() {
+    let (slots, _noisy, polite) = crowded().await;
+    let next = slots.clone();
+    let mut waiting = Box::pin(async move { next.enter(Work::of(Class::AUTHED, 1), USUAL).await });
+    let at_once = Duration::from_millis(1);
+    assert!(tokio::time::timeout(at_once, &mut waiting).await.is_err());
+    drop(polite);
+    assert!(taken(&slots, 1).await.is_none(), "it is kept back");
+    assert!(
+        tokio::time::timeout(at_once, &mut waiting).await.is_err(),
+        "also from who waits"
+    );
+    assert!(taken(&slots, 2).await.is_some());
+}
+
+// req: GW-07
+#[tokio::test]
+async fn what_is_still_in_use_is_not_given_out_as_kept_back() {
+    let (slots, _noisy, _polite) = crowded().await;
+    assert!(taken(&slots, 3).await.is_none(), "all eight are taken");
+    assert_eq!(slots.in_use(), 8);
+}
+
+// req: FQ-07
+#[tokio::test]
+async fn a_place_is_free_again_however_it_is_given_back() {
+    let slots = slots(1);
+    let place = taken(&slots, 1).await.unwrap();
+    slots.leave(
+        place,
+        Some(Outcome::Success),
+        1,
+        USUAL,
+        slots.timeline.now(),
+    );
+    let place = taken(&slots, 1).await.unwrap();
+    assert!(taken(&slots, 2).await.is_none());
+    drop(place);
+    assert!(taken(&slots, 2).await.is_some());
+    assert_eq!(slots.in_use(), 0);
+}
