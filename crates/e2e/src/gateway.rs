@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 use testkit::http::{self, Connection, Failure, Response, request_bytes};
+use testkit::load::StreamReport;
 use testkit::process::{Metrics, Process, Program};
+use testkit::upstream::{Reply, Upstream};
 
 use crate::{START, binary, log, runtime};
 
@@ -25,6 +27,38 @@ pub struct Gateway {
     pub admin: SocketAddr,
     /// Its plain door.
     pub door: SocketAddr,
+}
+
+/// Both ways of doing the work.
+pub const MODES: [&str; 2] = ["inline", "pool"];
+
+/// Nobody is refused for want of room or time, on a busy machine either: for tests that show something else.
+pub const ROOMY: &str = "[gateway.queue]\nitems = 20000\nper_tenant = 10000\nwait_ms = 9000\n\
+                         [gateway.timeouts]\nrequest_ms = 9000\n";
+
+/// An origin that answers after so long.
+///
+/// # Panics
+/// If it cannot listen.
+pub async fn origin(delay: Duration) -> Upstream {
+    let origin = Upstream::start().await.expect("a free port");
+    origin.set_default(Reply::default().delay(delay));
+    origin.set_journal(0);
+    origin
+}
+
+/// Every request of the stream was answered 200.
+///
+/// # Panics
+/// If one was not.
+pub fn assert_all_well(stream: &StreamReport) {
+    let seen = (&stream.by_status, &stream.by_reason, &stream.failures);
+    assert_eq!(
+        stream.by_status.get(&200),
+        Some(&stream.intended),
+        "{}: {seen:?}",
+        stream.name
+    );
 }
 
 /// The whole config file for this `[gateway]` section, which begins with its own keys and has its tables below them.

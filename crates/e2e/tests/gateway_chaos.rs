@@ -5,42 +5,17 @@
     reason = "a test that cannot go on fails where it stands"
 )]
 
-use e2e::gateway::{Gateway, PATIENCE, assert_refusal, to};
+use e2e::gateway::{Gateway, MODES, PATIENCE, ROOMY, assert_all_well, assert_refusal, origin, to};
 use e2e::readiness::Watch;
 use e2e::wait::eventually;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use testkit::http::request_bytes;
-use testkit::load::{Load, Report, Stream, StreamReport};
-use testkit::upstream::{Fault, Reply, Upstream};
-
-/// Both ways of doing the work.
-const MODES: [&str; 2] = ["inline", "pool"];
-
-/// Nobody is refused for want of room or time, on a busy machine either: what is shown here is something else.
-const ROOMY: &str = "[gateway.queue]\nitems = 20000\nper_tenant = 10000\nwait_ms = 9000\n\
-                     [gateway.timeouts]\nrequest_ms = 9000\n";
+use testkit::load::{Load, Report, Stream};
+use testkit::upstream::{Fault, Upstream};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
-}
-
-async fn origin(delay: Duration) -> Upstream {
-    let origin = Upstream::start().await.unwrap();
-    origin.set_default(Reply::default().delay(delay));
-    origin.set_journal(0);
-    origin
-}
-
-/// Every request of the stream was answered 200.
-fn all_well(stream: &StreamReport) {
-    let seen = (&stream.by_status, &stream.by_reason, &stream.failures);
-    assert_eq!(
-        stream.by_status.get(&200),
-        Some(&stream.intended),
-        "{}: {seen:?}",
-        stream.name
-    );
 }
 
 /// Workers that may die.
@@ -101,7 +76,7 @@ async fn workers_that_die_lose_nothing_that_may_be_repeated_and_one_503_tells_of
         fate(&metrics, "lost"),
         recovered.saturating_duration_since(killed),
     );
-    all_well(report.stream("get"));
+    assert_all_well(report.stream("get"));
     assert!(
         fate(&metrics, "requeued") > 0,
         "no unit was hit: the test shows nothing"
@@ -145,7 +120,7 @@ async fn half_of_the_workers_killed_at_once_are_back_soon() {
     let back = watch.turns("ready", degraded, PATIENCE).await - killed;
     let report = running.finish().await;
     println!("{report}back after {back:?}");
-    all_well(report.stream("get"));
+    assert_all_well(report.stream("get"));
     assert!(back <= ms(1500), "{back:?}");
     assert_eq!(watch.words(), ["ready", "degraded", "ready"]);
 }

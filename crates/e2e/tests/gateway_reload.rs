@@ -5,44 +5,19 @@
     reason = "a test that cannot go on fails where it stands"
 )]
 
-use e2e::gateway::{Gateway, PATIENCE, config, to};
+use e2e::gateway::{Gateway, MODES, PATIENCE, ROOMY, assert_all_well, config, origin, to};
 use e2e::log;
 use e2e::rounds;
 use e2e::wait::eventually;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use testkit::http::{Failure, request_bytes};
-use testkit::load::{Load, Outcome, Stream, StreamReport};
+use testkit::load::{Load, Outcome, Stream};
 use testkit::sim::Rng;
 use testkit::upstream::{Fault, Reply, Upstream};
 
-/// Both ways of doing the work.
-const MODES: [&str; 2] = ["inline", "pool"];
-
-/// Nobody is refused for want of room or time, on a busy machine either: what is shown here is something else.
-const ROOMY: &str = "[gateway.queue]\nitems = 20000\nper_tenant = 10000\nwait_ms = 9000\n\
-                     [gateway.timeouts]\nrequest_ms = 9000\n";
-
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
-}
-
-async fn origin(delay: Duration) -> Upstream {
-    let origin = Upstream::start().await.unwrap();
-    origin.set_default(Reply::default().delay(delay));
-    origin.set_journal(0);
-    origin
-}
-
-/// Every request of the stream was answered 200.
-fn all_well(stream: &StreamReport) {
-    let seen = (&stream.by_status, &stream.by_reason, &stream.failures);
-    assert_eq!(
-        stream.by_status.get(&200),
-        Some(&stream.intended),
-        "{}: {seen:?}",
-        stream.name
-    );
 }
 
 /// Reads and writes, a hundred of each a second.
@@ -118,8 +93,8 @@ async fn changes_of_routes_endpoints_weights_and_limits_fail_no_request() {
         let metrics = gateway.metrics().await;
         let applied = metrics.sum("config_reloads_total", &[("result", "applied")]);
         println!("{dispatch}: {changes} changes, {applied} applied\n{report}");
-        all_well(report.stream("get"));
-        all_well(report.stream("post"));
+        assert_all_well(report.stream("get"));
+        assert_all_well(report.stream("post"));
         assert!(applied >= 8.0, "{applied} of {changes} changes applied");
         let reached: u64 = all.iter().map(Upstream::received).sum();
         assert_eq!(reached, report.ok(), "none was sent twice");
@@ -170,8 +145,8 @@ async fn endpoints_that_are_asked_how_they_are_may_all_be_replaced_at_once() {
         gateway.reload(&section(turn)).await;
     }
     let report = running.finish().await;
-    all_well(report.stream("get"));
-    all_well(report.stream("post"));
+    assert_all_well(report.stream("get"));
+    assert_all_well(report.stream("post"));
 }
 
 // req: GW-16
