@@ -23,6 +23,8 @@ const QUICK: Patience = Patience {
     idle: Duration::from_millis(600),
     write: Duration::from_millis(300),
 };
+/// What a machine that has other things to do may add to a time.
+const LATE: Duration = Duration::from_millis(1_500);
 
 /// `/slow` takes 300 ms, `/panic` panics, `/big` is more than socket buffers hold, the rest says hello.
 struct Host;
@@ -76,6 +78,15 @@ async fn until_closed(stream: &mut TcpStream) -> (Duration, Vec<u8>) {
     (crate::clock::now() - began, read)
 }
 
+/// That something ended when its time was over, as its peer saw it: it may have heard late of the beginning.
+#[track_caller]
+fn assert_took(time: Duration, took: Duration) {
+    assert!(
+        took >= time / 2 && took < time + LATE,
+        "{took:?} instead of {time:?}"
+    );
+}
+
 fn timeouts(kernel: &Kernel, op: &'static str) -> u64 {
     kernel.registry.counter(&IO_TIMEOUTS, &[op]).get()
 }
@@ -87,17 +98,15 @@ async fn a_silent_or_dripping_peer_is_closed_after_the_head_time_however_it_drip
     let house = house(8).await;
     let mut silent = TcpStream::connect(house.address).await.unwrap();
     let (took, _) = until_closed(&mut silent).await;
-    assert!(took >= QUICK.head && took < QUICK.head * 3, "{took:?}");
+    assert_took(QUICK.head, took);
 
     let mut dripping = TcpStream::connect(house.address).await.unwrap();
     let began = crate::clock::now();
-    while dripping.write_all(b"G").await.is_ok() && crate::clock::now() - began < QUICK.head * 4 {
+    while dripping.write_all(b"G").await.is_ok() {
+        let took = crate::clock::now() - began;
+        assert!(took < QUICK.head + LATE, "drips do not prolong the head");
         tokio::time::sleep(Duration::from_millis(40)).await;
     }
-    assert!(
-        crate::clock::now() - began < QUICK.head * 3,
-        "drips do not prolong the head"
-    );
     assert_eq!(timeouts(&house.kernel, "read"), 2);
 }
 
@@ -112,7 +121,7 @@ async fn a_connection_may_rest_longer_than_a_head_may_take() {
         .unwrap();
     let (took, answer) = until_closed(&mut stream).await;
     assert!(answer.ends_with(b"hello"));
-    assert!(took >= QUICK.idle && took < QUICK.idle * 2, "{took:?}");
+    assert_took(QUICK.idle, took);
 }
 
 // req: KN-15
