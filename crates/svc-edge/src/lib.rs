@@ -1,0 +1,1 @@
+//! The edge: packs, stored objects and cached origins, with exact HTTP semantics.

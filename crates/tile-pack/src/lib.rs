@@ -1,0 +1,1 @@
+//! Tile packs: bounded readers of PMTiles and MBTiles that survive any file.
