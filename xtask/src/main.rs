@@ -1,5 +1,6 @@
 //! `cargo xtask`: everything one does to this repository, as commands that list themselves.
 
+mod again;
 mod args;
 mod bench;
 mod check;

@@ -14,6 +14,8 @@ pub(crate) struct Step {
 /// How a step that did not fail ended.
 pub(crate) enum Done {
     Passed,
+    /// These tests of it passed on a second try only.
+    Unsteady(Vec<String>),
     /// It cannot be done on this machine; the sentence says why and what to install.
     NotHere(String),
 }
@@ -110,6 +112,7 @@ impl Row {
     fn word(&self) -> &'static str {
         match self.result {
             Ok(Done::Passed) => "passed",
+            Ok(Done::Unsteady(_)) => "passed, unsteadily",
             Ok(Done::NotHere(_)) => "not possible here",
             Err(_) => "FAILED",
         }
@@ -118,6 +121,11 @@ impl Row {
     fn result(&self) -> String {
         match &self.result {
             Ok(Done::NotHere(why)) => format!("not possible here: {why}"),
+            Ok(Done::Unsteady(names)) => format!(
+                "passed ({} tests; on a second try, alone: {})",
+                self.tally.passed,
+                names.join(", ")
+            ),
             _ if self.tally == Tally::default() => self.word().to_owned(),
             _ => format!(
                 "{} ({} tests passed, {} failed)",

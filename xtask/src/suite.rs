@@ -1,6 +1,7 @@
 //! `test`: everything that must hold before a change is done, quickest first.
 
 use crate::Outcome;
+use crate::again;
 use crate::args::Args;
 use crate::requirements;
 use crate::shell::Invocation;
@@ -73,7 +74,7 @@ pub(crate) fn counted(tests: &Invocation, tally: &mut Tally) -> Result<Done, Str
 fn unit(tally: &mut Tally) -> Result<Done, String> {
     let tests = Invocation::cargo(&["test", "--workspace", "--exclude", "e2e", "--all-features"])
         .args(["--lib", "--bins", "--tests", "--examples"]);
-    counted(&tests, tally)
+    again::counted(&tests, tally)
 }
 
 fn doc(tally: &mut Tally) -> Result<Done, String> {
@@ -139,7 +140,7 @@ fn e2e(runtime: &str, tally: &mut Tally) -> Result<Done, String> {
     let tests = Invocation::cargo(&["test", "--package", "e2e"])
         .env("MACRONODE_BIN", node.to_string_lossy())
         .env("MACRONODE_TEST_RUNTIME", runtime);
-    counted(&tests, tally)
+    again::counted(&tests, tally)
 }
 
 fn cited(_: &mut Tally) -> Result<Done, String> {
