@@ -122,6 +122,7 @@ fn a_storm_of_cancellations_and_panics_loses_no_slot() {
 }
 
 // req: GT-06, GT-04
+// attack: H-11
 #[test]
 fn resizing_between_a_thousand_and_ten_under_saturation_keeps_every_promise() {
     sim::run("gate resize", 5, |rng| {

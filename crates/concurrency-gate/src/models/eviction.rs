@@ -44,6 +44,7 @@ fn two_entries_of_one_key_never_admit() {
 }
 
 // req: GT-05
+// attack: H-12
 #[test]
 fn eviction_leaves_one_entry() {
     explore("gate evict", two_entries_of_one_key_never_admit);

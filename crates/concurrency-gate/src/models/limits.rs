@@ -73,6 +73,7 @@ fn a_raise_wakes() {
 }
 
 // req: GT-06
+// attack: H-11
 #[test]
 fn debt_holds() {
     explore("gate debt", debt_is_paid_before_anybody_enters);

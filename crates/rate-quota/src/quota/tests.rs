@@ -202,3 +202,14 @@ fn threads_that_crowd_one_set_never_get_more_than_their_quota() {
     assert!(total <= 4 * keys * most, "{total} units for {keys} keys");
     assert!(total > 0);
 }
+
+// req: GW-06
+// attack: H-06
+#[test]
+fn after_a_night_asleep_there_is_a_burst_and_no_more() {
+    let quota = Quota::new(rate(10, 5), 100);
+    while quota.check(1, 1, at(0)).is_ok() {}
+    let morning = at(12 * 3_600_000);
+    let allowed = (0..100).filter(|_| quota.check(1, 1, morning).is_ok());
+    assert_eq!(allowed.count(), 5);
+}

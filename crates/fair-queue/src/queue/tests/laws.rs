@@ -296,6 +296,30 @@ fn shares_follow_the_real_cost_once_it_is_settled() {
 }
 
 // req: FQ-07
+// attack: H-04
+#[test]
+fn who_turned_out_to_cost_many_quanta_is_served_again_after_as_many_rounds() {
+    let settings = Settings {
+        quantum: 10,
+        max_cost: 10,
+        ..one_class()
+    };
+    let mut queue = Queue::new(settings).expect("good settings");
+    for tenant in [1, 1].into_iter().chain([2; 200]) {
+        let work = Work::of(Class(0), tenant).cost(10);
+        queue.push(work, tenant, NOW, |_, _| ()).expect("room");
+    }
+    let mut serve = || queue.pop(NOW, |_, _| ()).expect("both wait");
+    let first = std::iter::repeat_with(&mut serve).find(|next| next.item == 1);
+    let account = first.expect("its turn comes").account;
+    queue.settle(account, 75);
+    let mut serve = || queue.pop(NOW, |_, _| ()).expect("both wait");
+    let others = std::iter::repeat_with(&mut serve).take_while(|next| next.item == 2);
+    let rounds = others.count();
+    assert!((7..=9).contains(&rounds), "{rounds} rounds for 75 by tens");
+}
+
+// req: FQ-07
 #[test]
 fn a_tenant_that_never_queues_two_still_repays_its_debt() {
     let mut queue = Queue::new(one_class()).expect("good settings");
