@@ -1,1 +1,22 @@
-//! Tile packs: bounded readers of PMTiles and MBTiles that survive any file.
+//! Tile packs: bounded readers of PMTiles and MBTiles that survive any file, and writers of both.
+//!
+//! A pack is a file somebody else made. Every offset, length and count in it is checked before it is used, whatever is
+//! inflated is capped, and what is wrong becomes a [`PackError`] that says what and where.
+
+pub use about::{About, Bounds, Center, Kind, TileFormat};
+pub use address::TileAddress;
+pub use coding::Coding;
+pub use error::{Fault, PackError, Part};
+pub use file::RawFile;
+pub use limits::{Limits, Wait};
+pub use pack::{Pack, Tile};
+pub use pmtiles::DirectoryCache;
+
+mod about;
+mod address;
+mod coding;
+mod error;
+mod file;
+mod limits;
+mod pack;
+mod pmtiles;
