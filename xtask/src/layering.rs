@@ -53,6 +53,11 @@ const LAYERS: &[Layer] = &[
         below_in_tests: &["testkit"],
     },
     Layer {
+        name: "http1-wire",
+        below: &[],
+        below_in_tests: &[],
+    },
+    Layer {
         name: "http-rules",
         below: &[],
         below_in_tests: &["model-kit", "testkit"],
@@ -69,7 +74,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "upstream",
-        below: &["kernel", "concurrency-gate"],
+        below: &["kernel", "concurrency-gate", "http1-wire"],
         below_in_tests: &["testkit"],
     },
     Layer {
@@ -92,6 +97,12 @@ const LAYERS: &[Layer] = &[
         name: "tile-pack",
         below: &[],
         below_in_tests: &["model-kit", "testkit"],
+    },
+    // Makes the demonstration pack; nothing is built on it.
+    Layer {
+        name: "demo-pack",
+        below: &["tile-pack"],
+        below_in_tests: &[],
     },
     Layer {
         name: "verified-store",

@@ -3,11 +3,15 @@
 mod again;
 mod args;
 mod bench;
+mod browser;
 mod check;
 mod deep;
+mod demo_pack;
 mod docs;
 mod layering;
 mod meter;
+mod npm;
+mod preview;
 mod requirements;
 mod run;
 mod shell;
@@ -71,6 +75,21 @@ const COMMANDS: &[Command] = &[
         usage: "deep [--only STEP] [--list]",
         about: "the slow proofs: loom at depth, miri, fuzz, TLC, ThreadSanitizer",
         run: deep::run,
+    },
+    Command {
+        usage: "preview",
+        about: "test the map preview page and rebuild what the node serves of it; needs Node.js",
+        run: preview::run,
+    },
+    Command {
+        usage: "demo-pack",
+        about: "make the demonstration pack anew from Natural Earth's data; needs Node.js",
+        run: demo_pack::run,
+    },
+    Command {
+        usage: "browser",
+        about: "the running node before Chromium and the PMTiles client; needs Node.js and Chromium",
+        run: browser::run,
     },
     Command {
         usage: "bench [NAME] [--quick] [--json] [--only WORD,...]",

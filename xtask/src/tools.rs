@@ -43,6 +43,24 @@ pub(crate) const PEERS: &[Tool] = &[
     },
 ];
 
+/// What builds the preview page and the demonstration pack; building the node needs neither.
+pub(crate) const NODE: &[Tool] = &[
+    Tool {
+        program: "node",
+        packages: &["nodejs"],
+    },
+    Tool {
+        program: "npm",
+        packages: &["npm"],
+    },
+];
+
+/// The browser in which the preview page is proved.
+pub(crate) const BROWSER: &[Tool] = &[Tool {
+    program: "chromium",
+    packages: &["chromium"],
+}];
+
 /// For what can be done without: says what is missing, installs it where that starts nothing, and never fails.
 pub(crate) fn offer(tools: &[Tool]) {
     let missing: Vec<&Tool> = tools.iter().filter(|tool| !present(tool.program)).collect();
