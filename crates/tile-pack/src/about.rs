@@ -129,10 +129,36 @@ impl TileFormat {
         Some(match bytes {
             [0x89, b'P', b'N', b'G', ..] => TileFormat::Png,
             [0xff, 0xd8, 0xff, ..] => TileFormat::Jpeg,
-            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => TileFormat::Webp,
-            [_, _, _, _, b'f', b't', b'y', b'p', b'a', b'v', b'i', b'f' | b's', ..] => {
-                TileFormat::Avif
-            }
+            [
+                b'R',
+                b'I',
+                b'F',
+                b'F',
+                _,
+                _,
+                _,
+                _,
+                b'W',
+                b'E',
+                b'B',
+                b'P',
+                ..,
+            ] => TileFormat::Webp,
+            [
+                _,
+                _,
+                _,
+                _,
+                b'f',
+                b't',
+                b'y',
+                b'p',
+                b'a',
+                b'v',
+                b'i',
+                b'f' | b's',
+                ..,
+            ] => TileFormat::Avif,
             _ => return None,
         })
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::address::TileAddress;
+
 /// Why a pack cannot be opened or read.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
@@ -16,7 +18,9 @@ pub enum PackError {
     #[error("a query took longer than it may")]
     Slow,
     /// The file was truncated or written to since it was opened.
-    #[error("the file was changed while it was open; replace packs by renaming a new file over them")]
+    #[error(
+        "the file was changed while it was open; replace packs by renaming a new file over them"
+    )]
     Changed,
     /// A database that somebody is writing to, or that a writer left unfinished.
     #[error("the database has a journal beside it; let its writer finish, or checkpoint it")]
@@ -28,24 +32,32 @@ pub enum PackError {
     #[error("PMTiles version {0}; only version 3 is read")]
     Version(u8),
     /// The file contradicts its format or itself.
-    #[error("{fault}, in the {part} at byte {offset}")]
+    #[error("{fault}, in the {part}{}", at_byte(*offset))]
     Malformed {
         /// What is wrong.
         fault: Fault,
         /// In which part.
         part: Part,
-        /// Where that part begins in the file.
-        offset: u64,
+        /// Where that part begins in the file; nothing in a database.
+        offset: Option<u64>,
     },
     /// A part exceeds its limit.
-    #[error("the {part} at byte {offset} exceeds {limit} bytes")]
+    #[error("the {part}{} exceeds {limit} bytes", at_byte(*offset))]
     TooLarge {
         /// Which part.
         part: Part,
-        /// Where it begins in the file.
-        offset: u64,
+        /// Where it begins in the file; nothing in a database.
+        offset: Option<u64>,
         /// What it may have.
         limit: u64,
+    },
+    /// A tile is not what it should be.
+    #[error("{fault}, in tile {}/{}/{}", at.z(), at.x(), at.y())]
+    BadTile {
+        /// What is wrong.
+        fault: Fault,
+        /// Which tile.
+        at: TileAddress,
     },
     /// The file cannot be opened, read or written.
     #[error("{0}")]
@@ -68,6 +80,7 @@ impl PackError {
             PackError::Version(_) => "version",
             PackError::Malformed { .. } => "malformed",
             PackError::TooLarge { .. } => "too_large",
+            PackError::BadTile { .. } => "bad_tile",
             PackError::Io(_) => "io",
             PackError::Sqlite(_) => "sqlite",
         }
@@ -80,6 +93,10 @@ impl PackError {
             PackError::WouldBlock | PackError::Busy | PackError::Slow
         )
     }
+}
+
+fn at_byte(offset: Option<u64>) -> String {
+    offset.map_or_else(String::new, |offset| format!(" at byte {offset}"))
 }
 
 /// The part of a pack that is meant.
@@ -140,8 +157,10 @@ pub enum Fault {
     Json,
     /// The bytes are not what the format of the pack says.
     Content,
-    /// The tables and columns of MBTiles are missing.
-    Schema,
+    /// More bytes than a tile may have.
+    Size,
+    /// A tile that is there twice.
+    Twice,
 }
 
 impl fmt::Display for Fault {
@@ -161,7 +180,8 @@ impl fmt::Display for Fault {
             Fault::Compression => "damaged compression",
             Fault::Json => "not a JSON object",
             Fault::Content => "bytes of another format",
-            Fault::Schema => "the tables of MBTiles are missing",
+            Fault::Size => "more bytes than a tile may have",
+            Fault::Twice => "the second of one address",
         })
     }
 }

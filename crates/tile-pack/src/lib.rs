@@ -11,6 +11,8 @@ pub use file::RawFile;
 pub use limits::{Limits, Wait};
 pub use pack::{Pack, Tile};
 pub use pmtiles::DirectoryCache;
+pub use selection::Selection;
+pub use verify::Verified;
 
 mod about;
 mod address;
@@ -18,5 +20,8 @@ mod coding;
 mod error;
 mod file;
 mod limits;
+mod mbtiles;
 mod pack;
 mod pmtiles;
+mod selection;
+mod verify;

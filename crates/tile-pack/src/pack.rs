@@ -10,18 +10,23 @@ use crate::coding::Coding;
 use crate::error::PackError;
 use crate::file::{Identity, RawFile};
 use crate::limits::{Limits, Wait};
-use crate::pmtiles::{DirectoryCache, MAGIC, PmTiles};
+use crate::mbtiles::{self, MbTiles};
+use crate::pmtiles::{self, DirectoryCache, Entry, PmTiles};
+use crate::selection::Selection;
+use crate::verify::{self, Verified};
 
 /// An open pack. It keeps its own file open: one renamed over it changes nothing here.
 #[derive(Debug)]
 pub struct Pack {
     about: About,
     source: Source,
+    limits: Limits,
 }
 
 #[derive(Debug)]
-enum Source {
+pub(crate) enum Source {
     PmTiles(Box<PmTiles>),
+    MbTiles(Box<MbTiles>),
 }
 
 /// The bytes of a tile, as they are stored.
@@ -47,14 +52,22 @@ impl Pack {
         cache: &DirectoryCache,
     ) -> Result<Pack, PackError> {
         let file = RawFile::open(path)?;
-        let first = file.length().min(MAGIC.len() as u64) as usize;
+        let first = file.length().min(mbtiles::MAGIC.len() as u64) as usize;
         let first = file.read_at(0, first, Wait::Allowed)?;
-        if first != MAGIC[..] {
+        let (source, about) = if first.starts_with(pmtiles::MAGIC) {
+            let (pack, about) = PmTiles::open(file, limits, cache)?;
+            (Source::PmTiles(Box::new(pack)), about)
+        } else if first.starts_with(mbtiles::MAGIC) {
+            let (pack, about) = MbTiles::open(path, file, limits)?;
+            (Source::MbTiles(Box::new(pack)), about)
+        } else {
             return Err(PackError::NotAPack);
-        }
-        let (pack, about) = PmTiles::open(file, limits, cache)?;
-        let source = Source::PmTiles(Box::new(pack));
-        Ok(Pack { about, source })
+        };
+        Ok(Pack {
+            about,
+            source,
+            limits: limits.clone(),
+        })
     }
 
     /// What it says of itself.
@@ -66,6 +79,7 @@ impl Pack {
     pub fn tile(&self, at: TileAddress, wait: Wait) -> Result<Option<Tile>, PackError> {
         match &self.source {
             Source::PmTiles(pack) => pack.tile(at, wait),
+            Source::MbTiles(pack) => pack.tile(at, wait),
         }
     }
 
@@ -73,8 +87,85 @@ impl Pack {
     pub fn raw(&self) -> Option<&RawFile> {
         match &self.source {
             Source::PmTiles(pack) => Some(pack.raw()),
+            Source::MbTiles(_) => None,
         }
     }
+
+    /// Reads everything: each directory, and each tile, which must lie where it may, once, and decode to what the pack
+    /// says it is. `progress` is told how many entries are done and how many there are, or 0 when that is not known.
+    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Verified, PackError> {
+        verify::verify(self, progress)
+    }
+
+    /// Visits the selected tiles. Those of PMTiles come in the order of their numbers, rows of MBTiles as they lie;
+    /// those with no bytes, or with an address that no tile has, are passed over.
+    pub fn each_tile<E: From<PackError>>(
+        &self,
+        selection: &Selection,
+        mut visit: impl FnMut(TileAddress, &Tile) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match &self.source {
+            Source::PmTiles(pack) => pack.each_entry(selection.ids(), &mut |entry| {
+                each_of_run(pack, entry, selection, &mut visit)
+            }),
+            Source::MbTiles(pack) => {
+                pack.each_row(selection.zooms(), |at, tile| match (at, tile) {
+                    (Some(at), Some(tile)) if selection.contains(at) => visit(at, &tile),
+                    _ => Ok(()),
+                })
+            }
+        }
+    }
+
+    /// The BLAKE3 hash of the whole file. `progress` is told how many bytes are done, of how many.
+    pub fn content_hash(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<[u8; 32], PackError> {
+        let file = match &self.source {
+            Source::PmTiles(pack) => pack.raw(),
+            Source::MbTiles(pack) => pack.raw(),
+        };
+        let mut hasher = blake3::Hasher::new();
+        let mut done = 0;
+        while done < file.length() {
+            let length = (file.length() - done).min(HASHED_BYTES);
+            hasher.update(&file.read_at(done, length as usize, Wait::Allowed)?);
+            done += length;
+            progress(done, file.length());
+        }
+        Ok(hasher.finalize().into())
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+/// How much of a file is read at once to be hashed.
+const HASHED_BYTES: u64 = 1 << 20;
+
+/// The bytes of a run are read once, and not at all when nothing of it is wanted.
+fn each_of_run<E: From<PackError>>(
+    pack: &PmTiles,
+    entry: &Entry,
+    selection: &Selection,
+    visit: &mut impl FnMut(TileAddress, &Tile) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut tile = None;
+    let ids = entry.id..=entry.id + u64::from(entry.run) - 1;
+    let wanted = ids
+        .filter_map(TileAddress::from_id)
+        .filter(|at| selection.contains(*at));
+    for at in wanted {
+        let tile = match &tile {
+            Some(tile) => tile,
+            None => tile.insert(pack.content(entry, Wait::Allowed)?),
+        };
+        visit(at, tile)?;
+    }
+    Ok(())
 }
 
 /// Names a file by what it begins with, its length and when it was written.

@@ -20,6 +20,7 @@ mod cache;
 pub(crate) mod directory;
 pub(crate) mod header;
 pub(crate) mod varint;
+mod walk;
 
 /// An open PMTiles file.
 #[derive(Debug)]
@@ -111,12 +112,7 @@ impl PmTiles {
         }
     }
 
-    fn keep(
-        &self,
-        place: Section,
-        part: Part,
-        stored: &[u8],
-    ) -> Result<Arc<Directory>, PackError> {
+    fn keep(&self, place: Section, part: Part, stored: &[u8]) -> Result<Arc<Directory>, PackError> {
         let plain = self.inflated(stored, place, part)?;
         let frame = Frame {
             tiles: self.header.tiles.length,
@@ -201,14 +197,14 @@ pub(crate) fn malformed(fault: Fault, part: Part, place: Section) -> PackError {
     PackError::Malformed {
         fault,
         part,
-        offset: place.offset,
+        offset: Some(place.offset),
     }
 }
 
 fn too_large(part: Part, place: Section, limit: usize) -> PackError {
     PackError::TooLarge {
         part,
-        offset: place.offset,
+        offset: Some(place.offset),
         limit: limit as u64,
     }
 }

@@ -19,7 +19,10 @@ fn every_coding_gives_back_what_went_in() {
     let plain: Vec<u8> = (0..50_000_u32).flat_map(u32::to_le_bytes).collect();
     for coding in ALL {
         let bytes = compressed(coding, &plain);
-        assert_eq!(coding.inflate(&bytes, plain.len()).as_deref(), Ok(&plain[..]));
+        assert_eq!(
+            coding.inflate(&bytes, plain.len()).as_deref(),
+            Ok(&plain[..])
+        );
     }
 }
 
@@ -49,7 +52,11 @@ fn damaged_bytes_are_told_from_whole_ones() {
     for coding in [Coding::Gzip, Coding::Brotli, Coding::Zstd] {
         let whole = compressed(coding, &plain);
         let cut = &whole[..whole.len() / 2];
-        assert_eq!(coding.inflate(cut, 1 << 20), Err(NotInflated::Broken), "{coding:?}");
+        assert_eq!(
+            coding.inflate(cut, 1 << 20),
+            Err(NotInflated::Broken),
+            "{coding:?}"
+        );
     }
 }
 
@@ -60,7 +67,10 @@ fn a_huge_zstandard_window_is_refused() {
     encoder.window_log(27).unwrap();
     encoder.write_all(&[1; 100]).unwrap();
     let bytes = encoder.finish().unwrap();
-    assert_eq!(Coding::Zstd.inflate(&bytes, 1 << 20), Err(NotInflated::Broken));
+    assert_eq!(
+        Coding::Zstd.inflate(&bytes, 1 << 20),
+        Err(NotInflated::Broken)
+    );
 }
 
 #[test]

@@ -24,7 +24,13 @@ fn a_read_gives_the_bytes_of_its_place() {
 fn a_read_past_the_end_is_refused_before_anything_is_allocated() {
     let (_directory, path) = file(b"0123456789");
     let raw = RawFile::open(&path).unwrap();
-    for (offset, length) in [(8, 3), (11, 0), (u64::MAX, 1), (0, usize::MAX), (5, usize::MAX)] {
+    for (offset, length) in [
+        (8, 3),
+        (11, 0),
+        (u64::MAX, 1),
+        (0, usize::MAX),
+        (5, usize::MAX),
+    ] {
         let refused = raw.read_at(offset, length, Wait::Allowed).unwrap_err();
         assert!(matches!(refused, PackError::Io(_)), "{refused}");
     }
@@ -47,7 +53,12 @@ fn a_read_that_does_not_wait_is_right_or_would_block() {
 fn a_truncated_file_is_noticed() {
     let (_directory, path) = file(&[1; 10_000]);
     let raw = RawFile::open(&path).unwrap();
-    File::options().write(true).open(&path).unwrap().set_len(5_000).unwrap();
+    File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_len(5_000)
+        .unwrap();
     for offset in [0, 4_990, 9_000] {
         let error = raw.read_at(offset, 20, Wait::Allowed).unwrap_err();
         assert!(matches!(error, PackError::Changed), "{error}");
@@ -81,10 +92,16 @@ fn a_file_renamed_over_it_changes_nothing() {
 fn what_is_not_a_file_is_refused_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let pipe = directory.path().join("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .unwrap();
     assert!(made.success());
     for path in [pipe.as_path(), directory.path(), Path::new("/dev/zero")] {
         let error = RawFile::open(path).unwrap_err();
-        assert!(matches!(error, PackError::NotAPack | PackError::Io(_)), "{error}");
+        assert!(
+            matches!(error, PackError::NotAPack | PackError::Io(_)),
+            "{error}"
+        );
     }
 }

@@ -52,7 +52,7 @@ fn malformed(fault: Fault) -> PackError {
     PackError::Malformed {
         fault,
         part: Part::Header,
-        offset: 0,
+        offset: Some(0),
     }
 }
 
@@ -65,9 +65,8 @@ impl Header {
         if !bytes.starts_with(MAGIC) {
             return Err(PackError::NotAPack);
         }
-        let bytes: &[u8; HEADER_BYTES] = bytes
-            .first_chunk()
-            .ok_or_else(|| malformed(Fault::Short))?;
+        let bytes: &[u8; HEADER_BYTES] =
+            bytes.first_chunk().ok_or_else(|| malformed(Fault::Short))?;
         if bytes[7] != VERSION {
             return Err(PackError::Version(bytes[7]));
         }
@@ -118,7 +117,12 @@ impl Header {
         bytes[99] = format_code(self.format);
         bytes[100] = self.min_zoom;
         bytes[101] = self.max_zoom;
-        let Bounds { west, south, east, north } = self.bounds;
+        let Bounds {
+            west,
+            south,
+            east,
+            north,
+        } = self.bounds;
         for (at, degrees) in [west, south, east, north].into_iter().enumerate() {
             bytes[102 + 4 * at..][..4].copy_from_slice(&fixed(degrees));
         }
