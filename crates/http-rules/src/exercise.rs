@@ -1,5 +1,6 @@
 //! The laws the fuzz targets try, and the replay of their corpora as tests.
 
+mod cache;
 mod conditional;
 mod decode;
 mod framing;
@@ -46,4 +47,10 @@ fn the_corpus_of_conditions_is_answered() {
 #[test]
 fn the_corpus_of_coded_bodies_is_answered() {
     replay("decode", 10, decode::exercise);
+}
+
+// req: AC-08
+#[test]
+fn the_corpus_of_answers_to_keep_is_answered() {
+    replay("cache", 10, cache::exercise);
 }

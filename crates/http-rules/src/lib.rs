@@ -4,6 +4,7 @@
 //! that knows its status, a stable code and a sentence for people.
 
 pub mod authority;
+pub mod cache;
 mod calendar;
 pub mod conditional;
 pub mod date;
