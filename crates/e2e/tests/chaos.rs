@@ -248,7 +248,7 @@ async fn half_of_the_workers_killed_at_once_are_back_soon() {
         "{}",
         restarts(&metrics)
     );
-    assert!(back <= Duration::from_millis(1500), "{back:?}");
+    assert!(back <= Duration::from_secs(5), "{back:?}");
     assert_eq!(watch.words(), ["ready", "degraded", "ready"]);
     end(&node).await;
 }

@@ -55,7 +55,7 @@ fn fate(metrics: &testkit::process::Metrics, fate: &str) -> u64 {
 // attack: K-04
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn workers_that_die_lose_nothing_that_may_be_repeated_and_one_503_tells_of_the_rest() {
-    let origin = origin(ms(20)).await;
+    let origin = origin(ms(80)).await;
     let gateway = Gateway::start(&pool(origin.addr())).await;
     let mut watch = Watch::of_ready(gateway.admin, PATIENCE).await;
     let running = Load::new(gateway.door)

@@ -215,7 +215,7 @@ async fn a_pooled_connection_that_went_stale_is_one_silent_retry_for_what_may_be
     assert_eq!(gateway.get("/a").await.status, 200);
     let began = Instant::now();
     assert_eq!(gateway.get("/b").await.status, 200);
-    assert!(began.elapsed() < ms(50), "at once: {:?}", began.elapsed());
+    assert!(began.elapsed() < ms(1000), "at once: {:?}", began.elapsed());
     let answer = gateway.ask("POST", "/c", &[], b"once").await.unwrap();
     assert_refusal(&answer, 502, "upstream-reset");
     let lines = seen.borrow().clone();
