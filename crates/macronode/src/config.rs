@@ -12,6 +12,7 @@ use kernel::telemetry::{Format, LogSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strict_config::{ConfigText, Loaded, Mistakes, Report, Secret, Sources, load};
+use svc_edge::config::EdgeText;
 use svc_gateway::config::GatewayText;
 
 use crate::cli::{BuiltIn, ConfigArgs};
@@ -35,6 +36,11 @@ pub(crate) struct NodeText {
     pub(crate) traces: Option<TracesText>,
     /// The gateway; absent: off.
     pub(crate) gateway: Option<GatewayText>,
+    /// The edge; absent: off.
+    pub(crate) edge: Option<EdgeText>,
+    /// Nothing is written to a disk: a config that asks for one to write to is refused.
+    #[schemars(extend("x-reload" = "restart"))]
+    pub(crate) amnesia: bool,
     /// The embedded demonstration; absent: off. Without any config it is on.
     pub(crate) demo: Option<DemoText>,
 }
@@ -187,6 +193,10 @@ impl ConfigText for NodeText {
         if let Some(gateway) = &self.gateway {
             report.within("gateway", |report| gateway.contradictions(report));
         }
+        if let Some(edge) = &self.edge {
+            let amnesia = self.amnesia;
+            report.within("edge", |report| edge.contradictions(amnesia, report));
+        }
         if let Some(demo) = &self.demo {
             report.within("demo", |report| demo.contradictions(report));
         }
@@ -223,6 +233,8 @@ pub(crate) struct Settings {
     pub(crate) log_level: String,
     /// The gateway, if it is on.
     pub(crate) gateway: Option<Arc<GatewayText>>,
+    /// The edge, if it is on.
+    pub(crate) edge: Option<Arc<EdgeText>>,
     /// The demonstration, if it is on.
     pub(crate) demo: Option<crate::demo::config::DemoSettings>,
 }
@@ -237,6 +249,7 @@ impl From<&NodeText> for Settings {
             token: (!text.admin.token.is_empty()).then(|| text.admin.token.clone()),
             log_level: text.log.level.clone(),
             gateway: text.gateway.clone().map(Arc::new),
+            edge: text.edge.clone().map(Arc::new),
             demo: text.demo.as_ref().map(Into::into),
         }
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use kernel::serve::Door;
 use kernel::tree::ChildSpec;
 use listenfd::ListenFd;
+use svc_edge::{Edge, tree as edge};
 use svc_gateway::Gateway;
 use svc_gateway::tree as gateway;
 
@@ -24,6 +25,8 @@ pub(crate) struct Doors {
     pub(crate) gateway: Vec<Arc<Door>>,
     /// Of the gateway, with TLS.
     pub(crate) gateway_tls: Vec<Arc<Door>>,
+    /// Of the edge.
+    pub(crate) edge: Vec<Arc<Door>>,
     /// Of the demonstration.
     pub(crate) demo: Option<Arc<Door>>,
     /// Of the demonstration's origin.
@@ -104,12 +107,15 @@ impl Doors {
         };
         let gateway = doors("gateway.listen", &gateway::HTTP, plain)?;
         let gateway_tls = doors("gateway.tls.listen", &gateway::TLS, secure)?;
+        let of_edge = text.edge.as_ref().map(Edge::addresses);
+        let edge = doors("edge.listen", &edge::HTTP, of_edge.unwrap_or_default())?;
         let crowd = demo_text.and_then(|demo| demo.crowd.as_ref());
         let origin = crowd.map(|crowd| door(ORIGIN.name, "demo.crowd.origin", crowd.origin));
         Ok(Self {
             admin,
             gateway,
             gateway_tls,
+            edge,
             demo,
             origin: origin.transpose()?,
         })
@@ -127,7 +133,8 @@ impl Doors {
     fn all(&self) -> impl Iterator<Item = &Arc<Door>> {
         let gateway = self.gateway.iter().chain(&self.gateway_tls);
         let others = [Some(&self.admin), self.demo.as_ref(), self.origin.as_ref()];
-        gateway.chain(others.into_iter().flatten())
+        let edge = self.edge.iter();
+        gateway.chain(edge).chain(others.into_iter().flatten())
     }
 
     /// Where each door listens.
@@ -150,7 +157,8 @@ impl Inherited {
         let names: Vec<&str> = names.split(':').collect();
         let mut fds = ListenFd::from_env();
         let ours = |name: &str| {
-            matches!(name, "admin" | "demo") || name == ORIGIN.name || name.starts_with("gateway.")
+            let of_service = name.starts_with("gateway.") || name.starts_with("edge.");
+            matches!(name, "admin" | "demo") || name == ORIGIN.name || of_service
         };
         let named = |index: usize| names.get(index).filter(|name| ours(name));
         let listeners = (0..fds.len())

@@ -15,11 +15,12 @@ use crate::exit::Exit;
 use crate::{demo, tree};
 
 /// What every crate brings into the node.
-static TABLES: [&Tables; 5] = [
+static TABLES: [&Tables; 6] = [
     &KERNEL,
     &gateway::TABLES,
     &gateway::DOOR_TABLES,
     &gateway::UPSTREAM_TABLES,
+    &svc_edge::tree::TABLES,
     &demo::TABLES,
 ];
 
@@ -231,7 +232,8 @@ fn metrics() -> String {
         rows,
     );
     text.push('\n');
-    let routes = ROUTES.iter().chain([&svc_gateway::view::PAGE]);
+    let pages = [&svc_gateway::view::PAGE, &svc_edge::view::PAGE];
+    let routes = ROUTES.iter().chain(pages);
     let routes = routes.map(|route| {
         vec![
             code(&format!("{} {}", route.method, route.path)),
@@ -288,6 +290,26 @@ fn reasons() -> String {
         row(reason.reason, reason.status, retry, reason.doc)
     });
     push_table(&mut text, &head, gateway.collect());
+    text.push_str(
+        "\n## The edge\n\nIn the order of a request's way. `edge_rejects_total{reason}` counts the same, some by a shorter word.\n\n",
+    );
+    let head = [
+        "reason",
+        "counted as",
+        "status",
+        "worth trying again",
+        "meaning",
+    ];
+    let edge = svc_edge::reasons().into_iter().map(|reason| {
+        let retry = match reason.retry_after {
+            true => "as `Retry-After` says",
+            false => "no",
+        };
+        let mut row = row(reason.reason, reason.status, retry, reason.doc);
+        row.insert(1, code(reason.label));
+        row
+    });
+    push_table(&mut text, &head, edge.collect());
     text
 }
 

@@ -16,6 +16,7 @@ use kernel::tasks;
 use kernel::telemetry::{self, Telemetry};
 use kernel::tree::Child;
 use strict_config::Loaded;
+use svc_edge::Edge;
 use svc_gateway::Gateway;
 
 use crate::cli::{ConfigArgs, RunArgs};
@@ -129,7 +130,13 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         Some(Ok(gateway)) => Some(gateway),
         Some(Err(error)) => return cannot_start(format_args!("gateway: {error}")),
     };
+    let edge = text.edge.as_ref().map(|text| Edge::new(&kernel, text));
+    let edge = match edge.transpose() {
+        Ok(edge) => edge,
+        Err(error) => return cannot_start(format_args!("edge: {error}")),
+    };
     let applied = with_gateway(applied, gateway.clone(), origin);
+    let applied = with_edge(applied, edge.clone());
     let (reloader, live) = Reloader::new(
         &kernel,
         (source(args), args.sets.clone()),
@@ -148,6 +155,7 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         updates,
         doors,
         gateway,
+        edge,
         handover: handover.clone(),
     };
     let mut children = tree::children(&text, &parts);
@@ -237,6 +245,21 @@ fn with_gateway(
             && let Err(error) = gateway.apply(&origin.placed(text))
         {
             tracing::error!(error, "the gateway keeps its config");
+        }
+    })
+}
+
+/// What a reload does to the edge, after everything else.
+fn with_edge(
+    applied: Arc<dyn Fn(&Settings) + Send + Sync>,
+    edge: Option<Arc<Edge>>,
+) -> Arc<dyn Fn(&Settings) + Send + Sync> {
+    Arc::new(move |settings| {
+        applied(settings);
+        if let (Some(edge), Some(text)) = (&edge, &settings.edge)
+            && let Err(error) = edge.apply(text)
+        {
+            tracing::error!(error, "the edge keeps its config");
         }
     })
 }

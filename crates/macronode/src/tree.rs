@@ -11,6 +11,7 @@ use kernel::queue::Receiver;
 use kernel::serve::serve;
 use kernel::tree::{Child, ChildSpec, Restart};
 use serde_json::json;
+use svc_edge::{Edge, tree as edge};
 use svc_gateway::Gateway;
 use svc_gateway::tree as gateway;
 
@@ -39,7 +40,7 @@ pub(crate) static CONFIG: ChildSpec = ChildSpec {
 };
 
 /// Every child this node may have, for the reference page.
-pub(crate) static SPECS: [&ChildSpec; 21] = [
+pub(crate) static SPECS: [&ChildSpec; 26] = [
     &ADMIN,
     &CONFIG,
     &reporter::REPORTER,
@@ -55,6 +56,11 @@ pub(crate) static SPECS: [&ChildSpec; 21] = [
     &gateway::TLS[1],
     &gateway::TLS[2],
     &gateway::TLS[3],
+    &edge::PACKS,
+    &edge::HTTP[0],
+    &edge::HTTP[1],
+    &edge::HTTP[2],
+    &edge::HTTP[3],
     &demo::WORKERS,
     &demo::DOOR,
     &demo::LOAD,
@@ -79,6 +85,8 @@ pub(crate) struct Parts {
     pub(crate) doors: Doors,
     /// The gateway, if it is on.
     pub(crate) gateway: Option<Arc<Gateway>>,
+    /// The edge, if it is on.
+    pub(crate) edge: Option<Arc<Edge>>,
     /// The way to a successor.
     pub(crate) handover: Handover,
 }
@@ -99,6 +107,10 @@ pub(crate) fn children(text: &NodeText, parts: &Parts) -> Vec<Child> {
             plain,
             secure,
         ));
+    }
+    if let Some(edge) = &parts.edge {
+        let doors = parts.doors.edge.clone();
+        children.extend(edge::children(edge, &parts.kernel, doors));
     }
     if let (Some(demo), Some(door)) = (&text.demo, &parts.doors.demo) {
         children.extend(demo::children(
@@ -161,6 +173,9 @@ fn admin(text: &NodeText, parts: &Parts) -> Child {
     let gateway = parts.gateway.clone();
     let view = move || json!(gateway.as_ref().map(|gateway| gateway.view()));
     let admin = admin.with_page(&svc_gateway::view::PAGE, Arc::new(view));
+    let edge = parts.edge.clone();
+    let view = move || json!(edge.as_ref().map(|edge| edge.view()));
+    let admin = admin.with_page(&svc_edge::view::PAGE, Arc::new(view));
     let (admin, door, bounds) = (
         Arc::new(admin),
         parts.doors.admin.clone(),

@@ -1,1 +1,30 @@
 //! The edge: packs, stored objects and cached origins, with exact HTTP semantics.
+//!
+//! [`asset`] is the story of a tile or asset; every other file is one of its steps, or keeps what outlives it.
+
+mod asset;
+mod body;
+pub mod config;
+mod cors;
+mod edge;
+mod memory;
+pub mod metrics;
+mod negotiate;
+mod packs;
+mod pieces;
+mod plan;
+mod raw;
+mod reject;
+mod representation;
+mod respond;
+mod shared;
+mod tilejson;
+mod tiles;
+mod transcode;
+pub mod tree;
+pub mod view;
+mod wish;
+
+pub use body::{BrokenOff, EdgeBody};
+pub use edge::Edge;
+pub use reject::{Reason, reasons};

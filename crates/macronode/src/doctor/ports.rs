@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use kernel::serve::Door;
+use svc_edge::Edge;
 use svc_gateway::Gateway;
 
 use super::finding::Finding;
@@ -40,6 +41,10 @@ fn addresses(text: &NodeText) -> Vec<(&'static str, SocketAddr)> {
         let (plain, secure) = Gateway::addresses(gateway);
         all.extend(plain.into_iter().map(|at| ("gateway.listen", at)));
         all.extend(secure.into_iter().map(|at| ("gateway.tls.listen", at)));
+    }
+    if let Some(edge) = &text.edge {
+        let doors = Edge::addresses(edge).into_iter();
+        all.extend(doors.map(|at| ("edge.listen", at)));
     }
     all
 }

@@ -1,0 +1,103 @@
+//! The edge as a whole: the plan in force, its doors, its children.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use front_door::{DoorSettings, Fault, Service, Timeouts, Upload, Visit};
+use http::{Request, Response};
+use http_rules::request_id;
+use kernel::Kernel;
+use rate_quota::Rate;
+
+use crate::asset;
+use crate::body::EdgeBody;
+use crate::config::EdgeText;
+use crate::plan::Plan;
+use crate::reject::Refusal;
+use crate::respond;
+use crate::shared::Shared;
+
+/// The edge.
+pub struct Edge {
+    pub(crate) shared: Arc<Shared>,
+    plan: ArcSwap<Plan>,
+    plain: ArcSwap<DoorSettings>,
+}
+
+impl Edge {
+    /// An edge by this config, or what is wrong with it.
+    pub fn new(kernel: &Kernel, text: &EdgeText) -> Result<Arc<Self>, String> {
+        Ok(Arc::new(Self {
+            shared: Shared::new(kernel, text.memory_bytes),
+            plan: ArcSwap::from_pointee(Plan::new(text)?),
+            plain: ArcSwap::from_pointee(door(text)?),
+        }))
+    }
+
+    /// Another config from the next request on; what is under way keeps the one it began with.
+    pub fn apply(&self, text: &EdgeText) -> Result<(), String> {
+        let (plain, plan) = (door(text)?, Plan::new(text)?);
+        self.plan.store(Arc::new(plan));
+        self.plain.store(Arc::new(plain));
+        self.shared.memory.resize(text.memory_bytes);
+        self.shared.look.notify_one();
+        Ok(())
+    }
+
+    pub(crate) fn plan(&self) -> Arc<Plan> {
+        self.plan.load_full()
+    }
+
+    pub(crate) fn plain_door(&self) -> Arc<DoorSettings> {
+        self.plain.load_full()
+    }
+
+    /// Where it listens for plain connections, as configured.
+    pub fn addresses(text: &EdgeText) -> Vec<SocketAddr> {
+        text.listen.clone()
+    }
+}
+
+fn door(text: &EdgeText) -> Result<DoorSettings, String> {
+    let ms = Duration::from_millis;
+    let accept_rate = match text.limits.accepts_per_ip {
+        0 => None,
+        rate => Some(Rate::new(rate, Duration::from_secs(1)).map_err(|error| error.to_string())?),
+    };
+    Ok(DoorSettings {
+        max_connections: text.limits.connections,
+        accept_rate,
+        streams_per_connection: text.limits.streams,
+        timeouts: Timeouts {
+            handshake: ms(text.timeouts.handshake_ms),
+            head: ms(text.timeouts.head_ms),
+            body: ms(text.timeouts.body_ms),
+            write: ms(text.timeouts.write_ms),
+            idle: ms(text.timeouts.idle_ms),
+        },
+        ..DoorSettings::default()
+    })
+}
+
+impl Service for Edge {
+    type Body = EdgeBody;
+
+    async fn call(&self, request: Request<Upload>, visit: &Visit) -> Response<EdgeBody> {
+        asset::answer(&self.shared, &self.plan(), request, visit).await
+    }
+
+    fn refuse(&self, fault: Fault, _visit: &Visit) -> Response<Bytes> {
+        let refusal = match fault {
+            Fault::Malformed => Refusal::Malformed,
+            Fault::HeadTooLarge => Refusal::HeadTooLarge,
+            Fault::TargetTooLong => Refusal::TargetTooLong,
+            Fault::Panic => Refusal::Internal,
+        };
+        self.shared.metrics.refused(&refusal);
+        let id = request_id::make([fastrand::u64(..), fastrand::u64(..)]);
+        respond::refusal(&refusal, id)
+    }
+}

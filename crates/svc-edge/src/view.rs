@@ -1,0 +1,126 @@
+//! The edge at one moment, as the admin server shows it: packs, and what is kept in memory.
+
+use kernel::admin::Route as AdminRoute;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+
+use crate::edge::Edge;
+use crate::packs::{Entry, Mounted, Unready};
+
+/// Where the admin server shows it.
+pub static PAGE: AdminRoute = AdminRoute::reads(
+    "/edge",
+    "packs with why one cannot be served, and what is kept in memory; null where the edge is off",
+    schema,
+);
+
+fn schema() -> serde_json::Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let schema = settings
+        .into_generator()
+        .into_root_schema_for::<Option<EdgeView>>();
+    schema.to_value()
+}
+
+/// The edge at one moment.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct EdgeView {
+    /// Requests at once, until the last byte of their answers.
+    pub inflight: u32,
+    /// Requests that may be at once.
+    pub inflight_limit: u32,
+    /// Bytes of ready answers in memory.
+    pub memory_bytes: u64,
+    /// How many that may be.
+    pub memory_limit: u64,
+    /// Ready answers in memory.
+    pub memory_items: usize,
+    /// The packs, by name.
+    pub packs: Vec<PackView>,
+}
+
+/// A pack.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PackView {
+    /// Its name.
+    pub pack: String,
+    /// Its file.
+    pub path: String,
+    /// `ready` or `unready`.
+    pub state: &'static str,
+    /// Why it cannot be served.
+    pub why: Option<String>,
+    /// PMTiles or MBTiles.
+    pub kind: Option<&'static str>,
+    /// What its tiles are.
+    pub tiles: Option<&'static str>,
+    /// The smallest zoom with tiles.
+    pub min_zoom: Option<u8>,
+    /// The largest zoom with tiles.
+    pub max_zoom: Option<u8>,
+    /// Bytes of its file.
+    pub bytes: Option<u64>,
+}
+
+impl Edge {
+    /// The edge now. Walks over all packs: for people and their tools, not for each request.
+    pub fn view(&self) -> EdgeView {
+        let (plan, shared) = (self.plan(), &self.shared);
+        let shelf = shared.catalogue.shelf();
+        let mut packs: Vec<_> = shelf
+            .packs
+            .iter()
+            .map(|(name, entry)| PackView::of(name, entry))
+            .collect();
+        packs.sort_unstable_by(|one, other| one.pack.cmp(&other.pack));
+        EdgeView {
+            inflight: shared.inflight(),
+            inflight_limit: plan.text.limits.inflight,
+            memory_bytes: shared.memory.bytes(),
+            memory_limit: plan.text.memory_bytes,
+            memory_items: shared.memory.count(),
+            packs,
+        }
+    }
+}
+
+impl PackView {
+    fn of(name: &str, entry: &Entry) -> Self {
+        match entry {
+            Entry::Ready(mounted) => Self::ready(mounted),
+            Entry::Unready(unready) => Self::unready(name, unready),
+        }
+    }
+
+    fn ready(mounted: &Mounted) -> Self {
+        let about = mounted.pack.about();
+        Self {
+            pack: mounted.name.clone(),
+            path: mounted.path.display().to_string(),
+            state: "ready",
+            why: None,
+            kind: Some(about.kind.name()),
+            tiles: Some(mounted.extension),
+            min_zoom: Some(about.min_zoom),
+            max_zoom: Some(about.max_zoom),
+            bytes: Some(about.length),
+        }
+    }
+
+    fn unready(name: &str, unready: &Unready) -> Self {
+        Self {
+            pack: name.to_owned(),
+            path: unready.path.display().to_string(),
+            state: "unready",
+            why: Some(unready.why.clone()),
+            kind: None,
+            tiles: None,
+            min_zoom: None,
+            max_zoom: None,
+            bytes: None,
+        }
+    }
+}
