@@ -59,6 +59,9 @@ pub enum PackError {
         /// Which tile.
         at: TileAddress,
     },
+    /// A pack without tiles is none, and is not written.
+    #[error("there is no tile to write")]
+    NoTiles,
     /// The file cannot be opened, read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -81,6 +84,7 @@ impl PackError {
             PackError::Malformed { .. } => "malformed",
             PackError::TooLarge { .. } => "too_large",
             PackError::BadTile { .. } => "bad_tile",
+            PackError::NoTiles => "no_tiles",
             PackError::Io(_) => "io",
             PackError::Sqlite(_) => "sqlite",
         }

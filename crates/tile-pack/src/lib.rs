@@ -6,6 +6,7 @@
 pub use about::{About, Bounds, Center, Kind, TileFormat};
 pub use address::TileAddress;
 pub use coding::Coding;
+pub use copy::copy;
 pub use error::{Fault, PackError, Part};
 pub use file::RawFile;
 pub use limits::{Limits, Wait};
@@ -13,10 +14,12 @@ pub use pack::{Pack, Tile};
 pub use pmtiles::DirectoryCache;
 pub use selection::Selection;
 pub use verify::Verified;
+pub use writer::{Description, PackWriter, Written};
 
 mod about;
 mod address;
 mod coding;
+mod copy;
 mod error;
 mod file;
 mod limits;
@@ -25,3 +28,4 @@ mod pack;
 mod pmtiles;
 mod selection;
 mod verify;
+mod writer;

@@ -20,10 +20,13 @@ use connection::Guarded;
 use metadata::Rows;
 use pool::Pool;
 
+pub(crate) use write::MbTilesWriter;
+
 mod connection;
 mod deadline;
 mod metadata;
 mod pool;
+mod write;
 
 /// What every SQLite database begins with.
 pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
