@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub(crate) use tiles::TilesArgs;
+
 pub(crate) use credentials::{AttenuateArgs, InspectArgs, KeyCommand, MintArgs, PassportCommand};
 
 mod credentials;
+mod tiles;
 
 /// A gateway and edge node that stays up, stays fair and stays fast when everything around it does not.
 #[derive(Debug, Parser)]
@@ -26,6 +29,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Be a fair proxy in front of one upstream; needs no config.
     Proxy(ProxyArgs),
+    /// Serve tile packs, and show them on a map; needs no config.
+    Tiles(TilesArgs),
     /// Check a config: every mistake at once, with its place and what is allowed.
     Check(ConfigArgs),
     /// Look at configs.
@@ -114,6 +119,9 @@ pub(crate) enum BuiltIn {
     /// What `proxy` runs on.
     #[value(skip)]
     Proxy,
+    /// What `tiles` runs on.
+    #[value(skip)]
+    Tiles,
 }
 
 /// How to be a proxy.

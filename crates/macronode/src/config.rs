@@ -300,6 +300,12 @@ const PROXY: Source = Source::BuiltIn {
     text: "[gateway]\n",
 };
 
+/// The config of `macronode tiles`, which sets the rest. Who serves packs by hand asks for them at any rate.
+const TILES: Source = Source::BuiltIn {
+    name: "(built-in tiles)",
+    text: "[edge.limits]\nrps = 0\n",
+};
+
 /// Where the config comes from.
 pub(crate) fn source(args: &ConfigArgs) -> Source {
     match (&args.config, args.built_in) {
@@ -307,6 +313,7 @@ pub(crate) fn source(args: &ConfigArgs) -> Source {
         (None, BuiltIn::Gateway) => DEMONSTRATION,
         (None, BuiltIn::Kernel) => KERNEL,
         (None, BuiltIn::Proxy) => PROXY,
+        (None, BuiltIn::Tiles) => TILES,
     }
 }
 

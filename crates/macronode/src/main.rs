@@ -46,13 +46,24 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     if !matches!(
         cli.command,
-        Command::Run(_) | Command::Proxy(_) | Command::Drain(_) | Command::Reload(_)
+        Command::Run(_)
+            | Command::Proxy(_)
+            | Command::Tiles(_)
+            | Command::Drain(_)
+            | Command::Reload(_)
     ) {
         end_with_the_reader();
     }
     let exit = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Proxy(args) => run::run(&args.run()),
+        Command::Tiles(args) => match args.run() {
+            Ok(run) => run::run(&run),
+            Err(why) => {
+                eprintln!("error: {why}");
+                Exit::Usage
+            }
+        },
         Command::Check(args) => inspect::check(args),
         Command::Config(command) => inspect::config(command),
         Command::Doctor(args) => doctor::doctor(args),

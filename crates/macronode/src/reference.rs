@@ -291,7 +291,8 @@ fn reasons() -> String {
     });
     push_table(&mut text, &head, gateway.collect());
     text.push_str(
-        "\n## The edge\n\nIn the order of a request's way. `edge_rejects_total{reason}` counts the same, some by a shorter word.\n\n",
+        "\n## The edge\n\nIn the order of a request's way. `edge_rejects_total{reason}` counts the same, \
+         some by a shorter word.\n\n",
     );
     let head = [
         "reason",

@@ -12,9 +12,12 @@ use kernel::tree::{Child, ChildSpec, Context, Failure, Restart};
 use sd_notify::NotifyState;
 use tokio::time::Interval;
 
+use crate::cli::BuiltIn;
+use crate::config::NodeText;
 use crate::doors::Doors;
 use crate::handover::Handover;
 use crate::systemd;
+use crate::tree::Parts;
 
 /// The reporter.
 pub(crate) static REPORTER: ChildSpec = ChildSpec {
@@ -27,19 +30,23 @@ pub(crate) static REPORTER: ChildSpec = ChildSpec {
 };
 
 /// The reporter of a node with these doors.
-pub(crate) fn child(doors: &Doors, handover: &Handover) -> Child {
+pub(crate) fn child(text: &NodeText, parts: &Parts) -> Child {
+    let (doors, handover) = (&parts.doors, &parts.handover);
     let mut lines = String::from("ready");
     for (name, address) in doors.addresses() {
         write!(lines, " {name}={address}").expect("writing to a String does not fail");
     }
+    let mut tries = tiles(text, parts);
     if let Some(first) = invitation(doors) {
         let admin = doors.admin.address();
-        let tries = [
+        tries.extend([
             first,
             format!("curl http://{admin}/readyz"),
             format!("macronode status --admin {admin}"),
             format!("macronode drain --admin {admin}"),
-        ];
+        ]);
+    }
+    if !tries.is_empty() {
         lines.push_str("\n  try  ");
         lines.push_str(&tries.join("\n       "));
     }
@@ -47,6 +54,31 @@ pub(crate) fn child(doors: &Doors, handover: &Handover) -> Child {
     Child::new(&REPORTER, move |context| {
         report(context, lines.clone(), handover.clone())
     })
+}
+
+/// Packs that are named; of more, the list tells.
+const PACKS: usize = 8;
+
+/// Where to look at packs, for who asked for nothing else.
+fn tiles(text: &NodeText, parts: &Parts) -> Vec<String> {
+    let (Some(edge), Some(door)) = (&text.edge, parts.doors.edge.first()) else {
+        return Vec::new();
+    };
+    if parts.shows != BuiltIn::Tiles {
+        return Vec::new();
+    }
+    let base = format!("http://{}", door.address());
+    let packs = edge.packs.iter().take(PACKS);
+    let mut tries: Vec<_> = packs
+        .map(|pack| {
+            let name = &pack.name;
+            format!("{base}/preview/{name}\n       {base}/tiles/{name}.json")
+        })
+        .collect();
+    if edge.packs.len() > PACKS || !edge.pack_dirs.is_empty() {
+        tries.push(format!("{base}/packs"));
+    }
+    tries
 }
 
 /// What to try first on the demonstration.

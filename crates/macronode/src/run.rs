@@ -157,6 +157,7 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         gateway,
         edge,
         handover: handover.clone(),
+        shows: args.built_in,
     };
     let mut children = tree::children(&text, &parts);
     children.extend(exporters);

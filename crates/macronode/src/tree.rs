@@ -15,6 +15,7 @@ use svc_edge::{Edge, tree as edge};
 use svc_gateway::Gateway;
 use svc_gateway::tree as gateway;
 
+use crate::cli::BuiltIn;
 use crate::config::{NodeText, Settings, door_limits};
 use crate::doors::Doors;
 use crate::handover::Handover;
@@ -89,6 +90,8 @@ pub(crate) struct Parts {
     pub(crate) edge: Option<Arc<Edge>>,
     /// The way to a successor.
     pub(crate) handover: Handover,
+    /// Whether this is the config of somebody who wants to look around.
+    pub(crate) shows: BuiltIn,
 }
 
 /// The children that `text` switches on.
@@ -96,7 +99,7 @@ pub(crate) fn children(text: &NodeText, parts: &Parts) -> Vec<Child> {
     let mut children = vec![
         admin(text, parts),
         config(parts),
-        reporter::child(&parts.doors, &parts.handover),
+        reporter::child(text, parts),
     ];
     if let (Some(text), Some(gateway)) = (&text.gateway, &parts.gateway) {
         let (plain, secure) = (parts.doors.gateway.clone(), parts.doors.gateway_tls.clone());

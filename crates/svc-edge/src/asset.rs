@@ -24,7 +24,7 @@ use crate::respond::{self, Asked};
 use crate::shared::Shared;
 use crate::tilejson::{self, Base};
 use crate::wish::{self, Wish};
-use crate::{cors, raw, tiles};
+use crate::{cors, preview, raw, tiles};
 
 /// Answers a request.
 pub(crate) async fn answer(
@@ -137,7 +137,15 @@ async fn fulfil(
             let answer = respond::representation(asked, &whole, disk).await;
             answer.inspect_err(|refusal| shared.heed(refusal))
         }
-        Wish::Preview(_) | Wish::PreviewFile(_) => Err(Refusal::NotFound),
+        Wish::Preview(name) => {
+            shared.catalogue.find(name)?;
+            let page = preview::file(preview::PAGE, &asked.parts.headers)?;
+            respond::representation(asked, page, disk).await
+        }
+        Wish::PreviewFile(name) => {
+            let file = preview::file(name, &asked.parts.headers)?;
+            respond::representation(asked, file, disk).await
+        }
     }
 }
 

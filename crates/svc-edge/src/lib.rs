@@ -13,6 +13,7 @@ mod negotiate;
 mod packs;
 mod pieces;
 mod plan;
+mod preview;
 mod raw;
 mod reject;
 mod representation;
