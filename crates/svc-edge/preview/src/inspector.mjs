@@ -15,7 +15,8 @@ export function inspect(map, { x, y }) {
   box.replaceChildren(...found.slice(0, FEATURES_SHOWN).flatMap(entry));
   if (found.length > FEATURES_SHOWN) box.append(element("p", `and ${found.length - FEATURES_SHOWN} more`));
   box.hidden = found.length === 0;
-  mark(map, found[0]);
+  const telling = (feature) => Object.keys(feature.properties).length > 0;
+  mark(map, found.find(telling) ?? found[0]);
 }
 
 /** An area is found by its fill and by its outline; it is one thing. */
