@@ -35,7 +35,7 @@ pub struct About {
     pub length: u64,
     /// When the file was last written, in nanoseconds since 1970.
     pub modified_ns: i128,
-    /// Names this very file: of header, root directory, metadata, length and time of the last write.
+    /// Names this very file: made of header, root directory, metadata, samples, length and time of the last write.
     pub stamp: u64,
 }
 

@@ -92,10 +92,14 @@ impl PackError {
 
     /// Whether the same call may succeed later, with the file as it is.
     pub fn is_transient(&self) -> bool {
-        matches!(
-            self,
-            PackError::WouldBlock | PackError::Busy | PackError::Slow
-        )
+        match self {
+            PackError::WouldBlock | PackError::Busy | PackError::Slow => true,
+            // Another pack may have used up what SQLite has.
+            PackError::Sqlite(error) => {
+                error.sqlite_error_code() == Some(rusqlite::ErrorCode::OutOfMemory)
+            }
+            _ => false,
+        }
     }
 }
 

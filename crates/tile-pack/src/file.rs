@@ -41,6 +41,10 @@ impl Identity {
     }
 }
 
+/// Where a file is looked at to be named: so many places, from its beginning to its end.
+const LOOKS: u64 = 8;
+const LOOK_BYTES: u64 = 4096;
+
 impl RawFile {
     /// Opens a regular file. Anything else is refused without waiting for it, as a pipe would make us.
     pub(crate) fn open(path: &Path) -> Result<RawFile, PackError> {
@@ -75,6 +79,27 @@ impl RawFile {
 
     pub(crate) fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    /// Names this very file: by `parts` of it, its length, when it was written, and a look here and there. The time
+    /// alone would not do: two files written within one tick of the clock have the same.
+    pub(crate) fn stamp(&self, parts: &[&[u8]]) -> Result<u64, PackError> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.identity.length.to_le_bytes());
+        hasher.update(&self.identity.modified_ns.to_le_bytes());
+        for part in parts {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        let last = self.length().saturating_sub(LOOK_BYTES);
+        for look in 0..LOOKS {
+            let length = self.length().min(LOOK_BYTES);
+            let at = last / (LOOKS - 1) * look;
+            hasher.update(&self.read_at(at, length as usize, Wait::Allowed)?);
+        }
+        let mut first = [0; 8];
+        first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+        Ok(u64::from_le_bytes(first))
     }
 
     /// Says whether the file is still as long as it was and was last written to when it was.

@@ -14,7 +14,7 @@ use crate::coding::Coding;
 use crate::error::{Fault, PackError, Part};
 use crate::file::RawFile;
 use crate::limits::{Limits, Wait};
-use crate::pack::{Tile, stamp};
+use crate::pack::Tile;
 
 use connection::Guarded;
 use metadata::Rows;
@@ -64,14 +64,13 @@ impl MbTiles {
         let format = rows.format().unwrap_or_else(|| metadata::sniffed(&sample));
         let zooms = zooms(&lease, &rows, limits)?;
         drop(lease);
-        let mut pack = MbTiles {
+        let pack = MbTiles {
             file,
             pool,
             limits: limits.clone(),
             format,
         };
-        let about = pack.about(rows, zooms, &sample);
-        pack.format = about.tile_format;
+        let about = pack.about(rows, zooms, &sample)?;
         pack.file.check_unchanged()?;
         Ok((pack, about))
     }
@@ -136,7 +135,12 @@ impl MbTiles {
         Tile { bytes, coding }
     }
 
-    fn about(&self, rows: Rows, (min_zoom, max_zoom): (u8, u8), sample: &[u8]) -> About {
+    fn about(
+        &self,
+        rows: Rows,
+        (min_zoom, max_zoom): (u8, u8),
+        sample: &[u8],
+    ) -> Result<About, PackError> {
         let identity = self.file.identity();
         let bounds = rows.bounds().unwrap_or(Bounds::WORLD);
         let middle = Center {
@@ -152,7 +156,7 @@ impl MbTiles {
         };
         let center = rows.center().unwrap_or(middle);
         let metadata = rows.into_object();
-        About {
+        Ok(About {
             kind: Kind::MbTiles,
             tile_format: self.format,
             coding,
@@ -160,7 +164,7 @@ impl MbTiles {
             max_zoom,
             bounds,
             center,
-            stamp: stamp(identity, &[metadata.to_string().as_bytes(), sample]),
+            stamp: self.file.stamp(&[metadata.to_string().as_bytes()])?,
             metadata,
             addressed_tiles: None,
             tile_entries: None,
@@ -168,7 +172,7 @@ impl MbTiles {
             clustered: false,
             length: identity.length,
             modified_ns: identity.modified_ns,
-        }
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::about::About;
 use crate::address::TileAddress;
 use crate::coding::Coding;
 use crate::error::PackError;
-use crate::file::{Identity, RawFile};
+use crate::file::RawFile;
 use crate::limits::{Limits, Wait};
 use crate::mbtiles::{self, MbTiles};
 use crate::pmtiles::{self, DirectoryCache, Entry, PmTiles};
@@ -166,18 +166,4 @@ fn each_of_run<E: From<PackError>>(
         visit(at, tile)?;
     }
     Ok(())
-}
-
-/// Names a file by what it begins with, its length and when it was written.
-pub(crate) fn stamp(identity: &Identity, parts: &[&[u8]]) -> u64 {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&identity.length.to_le_bytes());
-    hasher.update(&identity.modified_ns.to_le_bytes());
-    for part in parts {
-        hasher.update(&(part.len() as u64).to_le_bytes());
-        hasher.update(part);
-    }
-    let mut first = [0; 8];
-    first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
-    u64::from_le_bytes(first)
 }

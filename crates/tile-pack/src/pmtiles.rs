@@ -50,7 +50,7 @@ impl PmTiles {
         let root = pack.stored(pack.header.root, Part::Root, Wait::Allowed)?;
         pack.keep(pack.header.root, Part::Root, &root)?;
         let metadata = pack.stored(pack.header.metadata, Part::Metadata, Wait::Allowed)?;
-        let stamp = pack.stamp(&[&first, &root, &metadata]);
+        let stamp = pack.file.stamp(&[&first, &root, &metadata])?;
         let about = pack.about(pack.metadata(&metadata)?, stamp);
         Ok((pack, about))
     }
@@ -164,10 +164,6 @@ impl PmTiles {
             Ok(Value::Object(object)) => Ok(Value::Object(object)),
             _ => Err(malformed(Fault::Json, Part::Metadata, place)),
         }
-    }
-
-    fn stamp(&self, parts: &[&[u8]]) -> u64 {
-        crate::pack::stamp(self.file.identity(), parts)
     }
 
     fn about(&self, metadata: Value, stamp: u64) -> About {

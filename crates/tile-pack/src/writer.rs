@@ -146,7 +146,7 @@ impl PackWriter {
         let directories = layout::directories(&entries, internal)?;
         let metadata = Value::Object(self.description.metadata.clone()).to_string();
         let metadata = layout::compressed(internal, metadata.as_bytes())?;
-        let mut header = self.header(&entries, order.len() as u64);
+        let mut header = self.header(&entries, &order);
         header.place(&directories, &metadata);
         let written = Written {
             tiles: header.addressed_tiles,
@@ -226,7 +226,7 @@ impl PackWriter {
         (entries, order)
     }
 
-    fn header(&self, entries: &[Entry], contents: u64) -> Header {
+    fn header(&self, entries: &[Entry], contents: &[Content]) -> Header {
         let (min_zoom, max_zoom) = self.extent.zooms();
         let bounds = self.description.bounds;
         let bounds = bounds.unwrap_or_else(|| self.extent.bounds());
@@ -241,11 +241,14 @@ impl PackWriter {
             leaves: Section::default(),
             tiles: Section {
                 offset: 0,
-                length: self.spooled,
+                length: contents
+                    .iter()
+                    .map(|content| u64::from(content.length))
+                    .sum(),
             },
             addressed_tiles: self.tiles.len() as u64,
             tile_entries: entries.len() as u64,
-            tile_contents: contents,
+            tile_contents: contents.len() as u64,
             clustered: true,
             internal: Coding::Gzip,
             coding: Some(self.description.coding),

@@ -1,4 +1,5 @@
 //! Every tile, beside what an independent reader gives: packs of others, packs of our writer, packs of its writer.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -22,7 +22,7 @@ fn a_town_is_one_tile_until_it_is_near() {
     let selection = Selection::new(0, 10, Some(FLORENCE)).unwrap();
     assert_eq!(tiles(&selection, 0), [(0, 0)]);
     assert_eq!(tiles(&selection, 1), [(1, 0)]);
-    assert_eq!(tiles(&selection, 8), [(135, 93)]);
+    assert_eq!(tiles(&selection, 7), [(68, 46), (67, 46)]);
     let near = TileAddress::new(11, 1087, 746).unwrap();
     assert!(!selection.contains(near));
 }

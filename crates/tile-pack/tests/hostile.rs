@@ -1,0 +1,487 @@
+//! Packs made to do harm: each is a typed error, and none makes us allocate beyond the limits.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use tile_pack::{Fault, Limits, Pack, PackError, Part, Selection, TileAddress, Wait};
+
+thread_local! {
+    /// What this thread holds, and the most it held.
+    static HELD: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+}
+
+struct Counting;
+
+fn count(change: impl FnOnce(usize) -> usize) {
+    // A thread that is ending no longer counts.
+    let _ended = HELD.try_with(|held| {
+        let (now, most) = held.get();
+        let now = change(now);
+        held.set((now, most.max(now)));
+    });
+}
+
+// SAFETY: every call goes on to the system's allocator unchanged; counting touches no memory of it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(|held| held + layout.size());
+        // SAFETY: the caller keeps the contract of `alloc`, which is the same there.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(|held| held.saturating_sub(layout.size()));
+        // SAFETY: the pointer came from `alloc` above with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The parts of a pack, to be got wrong one by one. Directories are not compressed unless they say so.
+struct Made {
+    header: Vec<u8>,
+    root: Vec<u8>,
+    metadata: Vec<u8>,
+    leaves: Vec<u8>,
+    tiles: Vec<u8>,
+}
+
+const NONE: u8 = 1;
+const GZIP: u8 = 2;
+const BROTLI: u8 = 3;
+const ZSTD: u8 = 4;
+
+fn numbers(numbers: &[u64]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for &number in numbers {
+        let mut number = number;
+        while number >= 0x80 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+    }
+    bytes
+}
+
+impl Default for Made {
+    /// One tile, in order.
+    fn default() -> Self {
+        let mut header = vec![0; 127];
+        header[..8].copy_from_slice(b"PMTiles\x03");
+        header[97] = NONE;
+        header[98] = NONE;
+        header[101] = 5;
+        Made {
+            header,
+            root: numbers(&[1, 0, 1, 4, 1]),
+            metadata: b"{}".to_vec(),
+            leaves: vec![],
+            tiles: b"tile".to_vec(),
+        }
+    }
+}
+
+impl Made {
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = self.header.clone();
+        let parts = [&self.root, &self.metadata, &self.leaves, &self.tiles];
+        let mut offset = 127_u64;
+        for (at, part) in parts.iter().enumerate() {
+            bytes[8 + 16 * at..][..8].copy_from_slice(&offset.to_le_bytes());
+            bytes[16 + 16 * at..][..8].copy_from_slice(&(part.len() as u64).to_le_bytes());
+            offset += part.len() as u64;
+            bytes.extend(*part);
+        }
+        bytes
+    }
+}
+
+struct Placed {
+    _directory: tempfile::TempDir,
+    path: PathBuf,
+}
+
+fn placed(bytes: &[u8]) -> Placed {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hostile.pmtiles");
+    std::fs::write(&path, bytes).unwrap();
+    Placed {
+        _directory: directory,
+        path,
+    }
+}
+
+/// What even the worst pack may make us hold: directory and metadata at their limits, and what becomes of them.
+const HELD_MAX: usize = 40 << 20;
+
+/// Everything a pack can be asked; the first error.
+fn ask(path: &Path) -> Result<(), PackError> {
+    let pack = Pack::open(path, &Limits::default())?;
+    for id in [0, 1, 5, 1000, 6_148_914_691_236_517_204] {
+        pack.tile(TileAddress::from_id(id).unwrap(), Wait::Allowed)?;
+    }
+    pack.verify(&mut |_, _| ())?;
+    pack.each_tile(&Selection::ALL, |_, _| Ok::<_, PackError>(()))
+}
+
+/// The most that was held on the way, and what came of it.
+fn held_for<T>(work: impl FnOnce() -> T) -> (usize, T) {
+    let (before, _) = HELD.get();
+    HELD.set((before, before));
+    let result = work();
+    let (_, most) = HELD.get();
+    (most - before, result)
+}
+
+/// The error a pack ends in; it must end in one, and cheaply.
+fn refused(bytes: &[u8]) -> PackError {
+    let placed = placed(bytes);
+    let (most, asked) = held_for(|| ask(&placed.path));
+    let error = asked.unwrap_err();
+    assert!(most < HELD_MAX, "{most} bytes were held for: {error}");
+    error
+}
+
+fn fault(made: &Made) -> (Fault, Part) {
+    match refused(&made.bytes()) {
+        PackError::Malformed { fault, part, .. } => (fault, part),
+        other => panic!("{other}"),
+    }
+}
+
+fn gzip(plain: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(plain).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn brotli(plain: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = brotli::CompressorWriter::new(&mut bytes, 4096, 5, 22);
+    writer.write_all(plain).unwrap();
+    drop(writer);
+    bytes
+}
+
+fn compressed(code: u8, plain: &[u8]) -> Vec<u8> {
+    match code {
+        GZIP => gzip(plain),
+        BROTLI => brotli(plain),
+        _ => zstd::stream::encode_all(plain, 1).unwrap(),
+    }
+}
+
+#[test]
+fn the_pack_they_are_made_from_is_good() {
+    let placed = placed(&Made::default().bytes());
+    ask(&placed.path).unwrap();
+}
+
+// req: ED-02
+// attack: L-19
+#[test]
+fn a_count_of_two_to_the_64() {
+    let root = numbers(&[u64::MAX, 0, 1, 4, 1]);
+    let made = Made {
+        root,
+        ..Made::default()
+    };
+    assert_eq!(fault(&made), (Fault::Count, Part::Root));
+}
+
+// attack: L-19
+#[test]
+fn a_first_offset_of_zero() {
+    let root = numbers(&[1, 0, 1, 4, 0]);
+    let made = Made {
+        root,
+        ..Made::default()
+    };
+    assert_eq!(fault(&made), (Fault::Place, Part::Root));
+}
+
+// attack: L-19
+#[test]
+fn a_length_of_zero() {
+    let root = numbers(&[1, 0, 1, 0, 1]);
+    let made = Made {
+        root,
+        ..Made::default()
+    };
+    assert_eq!(fault(&made), (Fault::Place, Part::Root));
+}
+
+// attack: L-19, E-17
+#[test]
+fn tiles_beyond_the_file_and_beyond_all_numbers() {
+    for offset in [2, 1 << 40, u64::MAX] {
+        let root = numbers(&[1, 0, 1, 4, offset]);
+        let made = Made {
+            root,
+            ..Made::default()
+        };
+        assert_eq!(fault(&made), (Fault::Place, Part::Root));
+    }
+}
+
+// attack: L-19
+#[test]
+fn a_run_of_four_billion() {
+    let root = numbers(&[1, 0, 0xffff_ffff, 4, 1]);
+    let made = Made {
+        root,
+        ..Made::default()
+    };
+    assert_eq!(fault(&made), (Fault::TileId, Part::Root));
+}
+
+// attack: L-19
+#[test]
+fn a_leaf_that_is_its_own_leaf() {
+    let leaf = numbers(&[1, 0, 0, 5, 1]);
+    let made = Made {
+        root: leaf.clone(),
+        leaves: leaf,
+        ..Made::default()
+    };
+    assert_eq!(fault(&made), (Fault::Depth, Part::Leaf));
+}
+
+// attack: L-19
+#[test]
+fn a_leaf_of_many_pointers_to_itself() {
+    // Without an order kept between leaves, walking this takes forever: each level multiplies by a thousand.
+    let count = 1000;
+    let ids = std::iter::once(0).chain(std::iter::repeat_n(1, count - 1));
+    let columns = [vec![0; count], vec![100; count], vec![1; count]].concat();
+    let leaf = numbers(
+        &std::iter::once(count as u64)
+            .chain(ids)
+            .chain(columns)
+            .collect::<Vec<_>>(),
+    );
+    let made = Made {
+        root: leaf.clone(),
+        leaves: leaf,
+        ..Made::default()
+    };
+    // A pointer that does not span its leaf fails for that; one that does, for depth.
+    assert_eq!(refused(&made.bytes()).reason(), "malformed");
+}
+
+// attack: L-19
+#[test]
+fn leaves_four_deep() {
+    let root = numbers(&[1, 0, 0, 5, 1]);
+    let leaves: Vec<u8> = [6, 11, 16]
+        .iter()
+        .flat_map(|offset| numbers(&[1, 0, 0, 5, *offset]))
+        .chain(numbers(&[1, 0, 1, 4, 1]))
+        .collect();
+    let made = Made {
+        root,
+        leaves,
+        ..Made::default()
+    };
+    assert_eq!(fault(&made), (Fault::Depth, Part::Leaf));
+}
+
+// req: ED-02
+// attack: L-18
+#[test]
+fn a_directory_that_inflates_to_a_gigabyte() {
+    for code in [GZIP, BROTLI, ZSTD] {
+        let root = bomb(code);
+        assert!(root.len() < 16_000, "{} bytes", root.len());
+        let mut made = Made {
+            root,
+            ..Made::default()
+        };
+        made.header[97] = code;
+        made.metadata = compressed(code, b"{}");
+        let refused = refused(&made.bytes());
+        assert!(
+            matches!(
+                refused,
+                PackError::TooLarge {
+                    part: Part::Root,
+                    ..
+                }
+            ),
+            "{refused}"
+        );
+    }
+}
+
+/// Zeros upon zeros: as many as fit a root directory.
+fn bomb(code: u8) -> Vec<u8> {
+    compressed(code, &vec![0; 8 << 20])
+}
+
+// attack: L-18
+#[test]
+fn metadata_that_inflates_to_a_gigabyte() {
+    for code in [GZIP, BROTLI, ZSTD] {
+        let mut made = Made {
+            root: compressed(code, &numbers(&[1, 0, 1, 4, 1])),
+            metadata: compressed(code, &vec![b' '; 64 << 20]),
+            ..Made::default()
+        };
+        made.header[97] = code;
+        let refused = refused(&made.bytes());
+        assert!(
+            matches!(
+                refused,
+                PackError::TooLarge {
+                    part: Part::Metadata,
+                    ..
+                }
+            ),
+            "{refused}"
+        );
+    }
+}
+
+// attack: L-18
+#[test]
+fn metadata_that_nests_or_is_no_object() {
+    for text in [
+        "[".repeat(100_000),
+        "[]".to_owned(),
+        "null".to_owned(),
+        "{".to_owned(),
+    ] {
+        let metadata = text.into_bytes();
+        let made = Made {
+            metadata,
+            ..Made::default()
+        };
+        assert_eq!(fault(&made), (Fault::Json, Part::Metadata));
+    }
+}
+
+// attack: L-18
+#[test]
+fn the_directory_with_most_entries_for_its_bytes() {
+    // Allowed, so it must be cheap: half a million entries of four bytes each.
+    let count = (2 << 20) / 4 - 1;
+    let mut root = numbers(&[count]);
+    for (first, rest) in [(0, 1), (1, 1), (1, 1), (1, 1)] {
+        root.push(first);
+        root.extend(std::iter::repeat_n(rest, count as usize - 1));
+    }
+    let mut made = Made {
+        root: gzip(&root),
+        metadata: gzip(b"{}"),
+        ..Made::default()
+    };
+    made.header[97] = GZIP;
+    made.header[101] = 31;
+    let placed = placed(&made.bytes());
+    let (most, opened) = held_for(|| Pack::open(&placed.path, &Limits::default()));
+    opened.unwrap();
+    assert!(
+        (10 << 20..HELD_MAX).contains(&most),
+        "{most} bytes were held"
+    );
+}
+
+// attack: L-20
+#[test]
+fn a_metadata_length_of_two_to_the_63() {
+    let mut bytes = Made::default().bytes();
+    bytes[32..40].copy_from_slice(&(1_u64 << 63).to_le_bytes());
+    assert_eq!(refused(&bytes).reason(), "malformed");
+}
+
+// attack: L-20
+#[test]
+fn every_beginning_of_a_pack() {
+    let whole = Made::default().bytes();
+    for length in 0..whole.len() {
+        let reason = refused(&whole[..length]).reason();
+        assert!(
+            matches!(reason, "not_a_pack" | "malformed"),
+            "{length}: {reason}"
+        );
+    }
+}
+
+// attack: L-18
+#[test]
+fn a_tile_larger_than_tiles_may_be() {
+    let length = 10 * 1024 * 1024 + 1;
+    let made = Made {
+        root: numbers(&[1, 0, 1, length as u64, 1]),
+        tiles: vec![0; length],
+        ..Made::default()
+    };
+    let refused = refused(&made.bytes());
+    assert!(
+        matches!(
+            refused,
+            PackError::TooLarge {
+                part: Part::Tile,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+}
+
+// attack: L-21
+#[test]
+fn a_pack_truncated_while_it_is_served() {
+    let made = Made {
+        root: numbers(&[1, 0, 1, 100_000, 1]),
+        tiles: vec![7; 100_000],
+        ..Made::default()
+    };
+    let placed = placed(&made.bytes());
+    let pack = Pack::open(&placed.path, &Limits::default()).unwrap();
+    let at = TileAddress::new(0, 0, 0).unwrap();
+    assert_eq!(
+        pack.tile(at, Wait::Allowed).unwrap().unwrap().bytes,
+        vec![7; 100_000]
+    );
+    let file = std::fs::File::options()
+        .write(true)
+        .open(&placed.path)
+        .unwrap();
+    file.set_len(5_000).unwrap();
+    for wait in [Wait::Allowed, Wait::Never] {
+        let reason = pack.tile(at, wait).unwrap_err().reason();
+        assert!(matches!(reason, "changed" | "would_block"), "{reason}");
+    }
+}
+
+// attack: L-21
+#[test]
+fn a_pack_replaced_while_it_is_served() {
+    let of = |byte: u8| Made {
+        root: numbers(&[1, 0, 1, 100_000, 1]),
+        tiles: vec![byte; 100_000],
+        ..Made::default()
+    };
+    let old = placed(&of(7).bytes());
+    let pack = Pack::open(&old.path, &Limits::default()).unwrap();
+    let new = placed(&of(8).bytes());
+    std::fs::rename(&new.path, &old.path).unwrap();
+    let at = TileAddress::new(0, 0, 0).unwrap();
+    assert_eq!(
+        pack.tile(at, Wait::Allowed).unwrap().unwrap().bytes,
+        vec![7; 100_000]
+    );
+    let again = Pack::open(&old.path, &Limits::default()).unwrap();
+    assert_eq!(
+        again.tile(at, Wait::Allowed).unwrap().unwrap().bytes,
+        vec![8; 100_000]
+    );
+    assert_ne!(again.about().stamp, pack.about().stamp);
+}
