@@ -16,6 +16,7 @@ mod reply;
 mod service;
 mod settings;
 mod socket;
+pub mod text;
 mod tls;
 mod upload;
 

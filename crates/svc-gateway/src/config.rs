@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+pub use front_door::text::{CertificateText, ClientCertificates, PostQuantum, TlsText};
 use ipnet::IpNet;
 use kernel::limits;
 use schemars::JsonSchema;
@@ -12,14 +13,12 @@ use strict_config::Report;
 pub use identity::{ApiKeyText, IdentityText, JwtText, PassportText, SubjectText};
 pub use policy::{PolicyText, RuleText, Verdict};
 pub use route::{RetryText, RouteText, SplitText};
-pub use tls::{CertificateText, ClientCertificates, PostQuantum, TlsText};
 pub use upstream::{Balance, BreakerText, HealthText, UpstreamProtocol, UpstreamText};
 
 mod check;
 mod identity;
 mod policy;
 mod route;
-mod tls;
 mod upstream;
 
 /// The gateway.

@@ -17,7 +17,7 @@ use crate::config::GatewayText;
 use crate::plan::Plan;
 use crate::reject::Refusal;
 use crate::shared::Shared;
-use crate::{request, respond, tls};
+use crate::{request, respond};
 
 /// The gateway.
 pub struct Gateway {
@@ -66,17 +66,8 @@ impl Gateway {
     /// When each file of the TLS doors was last written.
     pub(crate) fn certificate_stamps(&self) -> Vec<SystemTime> {
         let plan = self.plan();
-        let files = plan.text.tls.iter().flat_map(|tls| {
-            let pairs = tls
-                .certificates
-                .iter()
-                .flat_map(|pair| [&pair.cert, &pair.key]);
-            pairs.chain(&tls.client_ca)
-        });
-        let stamp = |file: &String| std::fs::metadata(file).and_then(|data| data.modified());
-        files
-            .map(|file| stamp(file).unwrap_or(SystemTime::UNIX_EPOCH))
-            .collect()
+        let tls = plan.text.tls.as_ref();
+        tls.map(|tls| tls.stamps()).unwrap_or_default()
     }
 
     /// Reads the certificates again, and takes them over if they can be used.
@@ -121,7 +112,7 @@ fn doors(text: &GatewayText) -> Result<(DoorSettings, DoorSettings), String> {
     };
     let mut secure = plain.clone();
     if let Some(text) = &text.tls {
-        let loaded = tls::load(text).map_err(|error| error.to_string())?;
+        let loaded = text.load().map_err(|error| error.to_string())?;
         secure.tls = Some(Arc::new(loaded));
     }
     Ok((plain, secure))

@@ -31,7 +31,6 @@ mod rewrite;
 mod routes;
 mod shared;
 mod slots;
-mod tls;
 pub mod tree;
 mod tunnel;
 pub mod view;

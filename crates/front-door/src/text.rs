@@ -1,9 +1,12 @@
-//! The TLS doors, as they are written.
+//! The TLS doors of a service, as they are written in its config.
 
 use std::net::SocketAddr;
+use std::time::SystemTime;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::tls::{self, CertificateFiles, KeyExchange, Tls, TlsError, TlsFiles};
 
 /// The TLS doors: HTTP/2 and HTTP/1.1 by ALPN.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug)]
@@ -28,6 +31,44 @@ pub struct TlsText {
     /// Whether key exchange is safe against quantum computers: where the client can, or always.
     #[serde(default)]
     pub post_quantum: PostQuantum,
+}
+
+impl TlsText {
+    /// Loads what it names.
+    pub fn load(&self) -> Result<Tls, TlsError> {
+        let files = |pair: &CertificateText| CertificateFiles {
+            chain: pair.cert.as_str().into(),
+            key: pair.key.as_str().into(),
+        };
+        // The door serves the first one to those who name nobody it knows.
+        let (default, others): (Vec<_>, Vec<_>) =
+            self.certificates.iter().partition(|pair| pair.default);
+        let ca = || self.client_ca.as_deref().unwrap_or_default().into();
+        Tls::load(&TlsFiles {
+            first_is_default: !default.is_empty(),
+            certificates: default.into_iter().chain(others).map(files).collect(),
+            clients: match self.client_certificates {
+                ClientCertificates::Off => tls::ClientCertificates::Unasked,
+                ClientCertificates::Optional => tls::ClientCertificates::Optional(ca()),
+                ClientCertificates::Required => tls::ClientCertificates::Required(ca()),
+            },
+            key_exchange: match self.post_quantum {
+                PostQuantum::Prefer => KeyExchange::PreferPostQuantum,
+                PostQuantum::Require => KeyExchange::RequirePostQuantum,
+            },
+        })
+    }
+
+    /// When each of its files was last written; when they differ, it is time to load them again.
+    pub fn stamps(&self) -> Vec<SystemTime> {
+        let pairs = self.certificates.iter();
+        let files = pairs.flat_map(|pair| [&pair.cert, &pair.key]);
+        let stamp = |file: &String| std::fs::metadata(file).and_then(|data| data.modified());
+        files
+            .chain(&self.client_ca)
+            .map(|file| stamp(file).unwrap_or(SystemTime::UNIX_EPOCH))
+            .collect()
+    }
 }
 
 /// A certificate and its key.
