@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::HeaderMap;
-use http::{HeaderName, Method, Request, Response, Uri, Version};
+use http::{HeaderName, Method, Response, Uri};
 use kernel::backoff::Backoff;
 use tokio::time::Instant;
-use upstream::{Cause, NoEndpoint, Reply, SendError, Stage, Tried};
+use upstream::{Ask, Cause, NoEndpoint, Reply, SendError, Stage, Tried};
 
 use crate::backend::Backend;
 use crate::intake::{Payload, Verdict};
@@ -73,22 +73,10 @@ impl Call {
         })
     }
 
-    fn copy(&self) -> Option<Request<Payload>> {
-        let mut request = Request::new(self.payload_again()?);
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = self.headers.clone();
-        Some(request)
-    }
-
-    fn give_away(&mut self) -> Request<Payload> {
-        let payload = std::mem::replace(&mut self.payload, Payload::Empty);
-        let mut request = Request::new(payload);
-        *request.version_mut() = Version::HTTP_11;
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = std::mem::take(&mut self.uri);
-        *request.headers_mut() = std::mem::take(&mut self.headers);
-        request
+    /// The body for one try: a copy of it where it may be needed again.
+    fn payload_for(&mut self, again: bool) -> Payload {
+        let copied = if again { self.payload_again() } else { None };
+        copied.unwrap_or_else(|| std::mem::replace(&mut self.payload, Payload::Empty))
     }
 
     /// Sends it until there is an answer, or no sense in trying again.
@@ -136,7 +124,7 @@ impl Call {
         }
     }
 
-    /// One try. What may be needed again is copied, the rest is given away.
+    /// One try. The head is lent; of the body, what may be needed again is kept.
     async fn attempt(&mut self, tried: &Tried, again: bool) -> Attempt {
         let picked = self
             .backend
@@ -151,9 +139,13 @@ impl Call {
             Ok(ready) => ready,
             Err(error) => return Attempt::Failed(Failed(Err(error))),
         };
-        let copied = if again { self.copy() } else { None };
-        let request = copied.unwrap_or_else(|| self.give_away());
-        let sent = ready.send(request, self.until).await;
+        let payload = self.payload_for(again);
+        let ask = Ask {
+            method: &self.method,
+            uri: &self.uri,
+            headers: &self.headers,
+        };
+        let sent = ready.ask(ask, payload, self.until).await;
         if let (Ok(_), Some(verdict)) = (&sent, &self.verdict) {
             verdict.answered();
         }

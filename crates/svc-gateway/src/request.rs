@@ -10,7 +10,7 @@ use fair_queue::Refused;
 use front_door::{Upload, Visit};
 use http::header::HOST;
 use http::request::Parts;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body::Body;
 use http_rules::authority::Authority;
 use http_rules::{deadline, framing, path};
@@ -144,11 +144,12 @@ async fn proceed(
     journey.sent = true;
     let sent = dispatch::send(journey, call).await;
     journey.tries = sent.tries;
-    let answer = sent.answer?;
+    let mut answer = sent.answer?;
     journey.headed(answer.status().as_u16(), answer.body().timing());
-    match wish {
-        Some(wish) if answer.status() == StatusCode::SWITCHING_PROTOCOLS => {
-            Ok(Arrival::Tunnel(wish.granted(answer)))
+    match (wish, answer.body_mut().take_switched()) {
+        (Some(wish), Some(switched)) => {
+            let headers = std::mem::take(answer.headers_mut());
+            Ok(Arrival::Tunnel(wish.granted(switched, headers)))
         }
         _ => Ok(Arrival::Answer(answer, None)),
     }

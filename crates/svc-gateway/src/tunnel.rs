@@ -8,11 +8,11 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response};
 use http_rules::forward::{request_upgrade, requested_upgrade, strip_hop_by_hop};
 use http_rules::request_id;
-use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use kernel::tasks::TaskKind;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
-use upstream::Reply;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
+use upstream::Switched;
 
 use crate::body::Answer;
 use crate::journey::Journey;
@@ -38,7 +38,7 @@ pub(crate) struct Wish {
 pub(crate) struct Ends {
     protocol: HeaderValue,
     client: OnUpgrade,
-    upstream: OnUpgrade,
+    upstream: Box<Switched>,
     headers: HeaderMap,
 }
 
@@ -51,13 +51,12 @@ impl Wish {
     }
 
     /// The upstream agrees.
-    pub(crate) fn granted(self, mut answer: Response<Reply>) -> Ends {
-        let upstream = hyper::upgrade::on(&mut answer);
+    pub(crate) fn granted(self, upstream: Box<Switched>, headers: HeaderMap) -> Ends {
         Ends {
             protocol: self.protocol,
             client: self.client,
             upstream,
-            headers: std::mem::take(answer.headers_mut()),
+            headers,
         }
     }
 }
@@ -94,15 +93,12 @@ pub(crate) fn open(mut journey: Box<Journey>, ends: Ends) -> Response<Answer> {
     response
 }
 
-type Io = TokioIo<Upgraded>;
-
 /// Both ways until both ends are done. Once one is, the other may be silent for as long as `patience` says: it has
 /// nobody left to wait for.
-async fn pass(client: OnUpgrade, upstream: OnUpgrade, patience: Duration) -> io::Result<u64> {
-    let opened = async { tokio::try_join!(client, upstream) }.await;
-    let (client, upstream): (Upgraded, Upgraded) = opened.map_err(io::Error::other)?;
+async fn pass(client: OnUpgrade, upstream: Box<Switched>, patience: Duration) -> io::Result<u64> {
+    let client = client.await.map_err(io::Error::other)?;
     let (from_client, to_client) = split(TokioIo::new(client));
-    let (from_upstream, to_upstream) = split(TokioIo::new(upstream));
+    let (from_upstream, to_upstream) = split(upstream);
     let (there, back) = (AtomicU64::new(0), AtomicU64::new(0));
     let mut up = std::pin::pin!(one_way(from_client, to_upstream, &there));
     let mut down = std::pin::pin!(one_way(from_upstream, to_client, &back));
@@ -114,8 +110,8 @@ async fn pass(client: OnUpgrade, upstream: OnUpgrade, patience: Duration) -> io:
 }
 
 async fn one_way(
-    mut from: ReadHalf<Io>,
-    mut to: WriteHalf<Io>,
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
     moved: &AtomicU64,
 ) -> io::Result<()> {
     let mut piece = vec![0; PIECE];

@@ -1,10 +1,13 @@
-//! What hyper's errors mean here.
+//! What the errors of connections mean here.
 
 use std::error::Error;
 use std::io::ErrorKind;
 
+use http1_wire::Fault;
+
 use crate::endpoint::Endpoint;
 use crate::error::{Cause, SendError, Stage};
+use crate::line::LineError;
 use crate::outgoing::ClientBody;
 
 /// What was seen on an HTTP/1 connection during an exchange that failed.
@@ -13,28 +16,40 @@ pub(crate) struct Talk {
     pub(crate) reused: bool,
     pub(crate) read: bool,
     pub(crate) written: bool,
-    pub(crate) cut: bool,
+}
+
+/// Why a body broke off.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    Line(LineError),
+    Stream(hyper::Error),
 }
 
 /// An HTTP/1 exchange that failed before its head was there.
-pub(crate) fn of_line(endpoint: &Endpoint, error: hyper::Error, talk: Talk) -> SendError {
+pub(crate) fn of_line(endpoint: &Endpoint, error: LineError, talk: Talk) -> SendError {
     let stage = if talk.written {
         Stage::Head
     } else {
         Stage::Send
     };
-    let cause = if found::<ClientBody>(&error).is_some() {
-        Cause::RequestBody
-    } else if talk.cut || error.is_parse_too_large() {
-        Cause::Oversized
-    } else if error.is_parse() {
-        Cause::Garbage
-    } else if talk.reused && !talk.read {
-        Cause::Stale
-    } else {
-        Cause::Closed
+    let cause = match line_cause(&error) {
+        Cause::Closed | Cause::Short if talk.reused && !talk.read => Cause::Stale,
+        Cause::Short => Cause::Closed,
+        cause => cause,
     };
     SendError::new(stage, cause, talk.written, endpoint).because(error)
+}
+
+fn line_cause(error: &LineError) -> Cause {
+    match error {
+        LineError::Upload(_) => Cause::RequestBody,
+        LineError::Wire(Fault::Garbage(_)) => Cause::Garbage,
+        LineError::Wire(Fault::Oversized(_)) => Cause::Oversized,
+        LineError::Wire(Fault::Short) => Cause::Short,
+        // So TLS says that a peer has gone without taking its leave.
+        LineError::Io(error) if error.kind() == ErrorKind::UnexpectedEof => Cause::Short,
+        LineError::Io(_) | LineError::Closed => Cause::Closed,
+    }
 }
 
 /// An HTTP/2 exchange that failed before its head was there.
@@ -63,15 +78,18 @@ fn stream_cause(reason: Option<&h2::Error>) -> Cause {
 }
 
 /// A body that broke off.
-pub(crate) fn of_body(endpoint: &Endpoint, error: hyper::Error) -> SendError {
-    let io = found::<std::io::Error>(&error).map(std::io::Error::kind);
-    let cause = match (io, found::<h2::Error>(&error)) {
-        _ if found::<ClientBody>(&error).is_some() => Cause::RequestBody,
-        (_, Some(stream)) => stream_cause(Some(stream)),
-        (Some(ErrorKind::UnexpectedEof), _) => Cause::Short,
-        (Some(ErrorKind::InvalidData | ErrorKind::InvalidInput), _) => Cause::Garbage,
-        _ if error.is_incomplete_message() => Cause::Short,
-        _ => Cause::Closed,
+pub(crate) fn of_body(endpoint: &Endpoint, broken: Broken) -> SendError {
+    let error = match broken {
+        Broken::Line(error) => {
+            let cause = line_cause(&error);
+            return SendError::new(Stage::Body, cause, true, endpoint).because(error);
+        }
+        Broken::Stream(error) => error,
+    };
+    let cause = if found::<ClientBody>(&error).is_some() {
+        Cause::RequestBody
+    } else {
+        stream_cause(found::<h2::Error>(&error))
     };
     SendError::new(Stage::Body, cause, true, endpoint).because(error)
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::{HeaderValue, Request, Response, Uri, Version, header};
+use http1_wire::Ask;
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -47,6 +48,8 @@ struct Shared {
 pub(crate) struct Stream {
     sender: SendRequest<Outgoing>,
     load: Arc<AtomicUsize>,
+    /// Of the answer, once its head is there.
+    pub(crate) body: Option<Incoming>,
 }
 
 impl Drop for Stream {
@@ -110,6 +113,7 @@ impl Streams {
         Some(Stream {
             sender: least.sender.clone(),
             load: least.load.clone(),
+            body: None,
         })
     }
 
@@ -152,7 +156,6 @@ async fn open(
     until: Instant,
 ) -> Result<SendRequest<Outgoing>, SendError> {
     let io = dial(endpoint, settings, until).await?;
-    io.meter().head_came(); // HTTP/2 bounds heads by itself.
     let head_bytes = u32::try_from(settings.head_bytes).unwrap_or(u32::MAX);
     let opened = Builder::new(Tasks(endpoint.common.tasks.clone()))
         .timer(TokioTimer::new())
@@ -177,14 +180,19 @@ impl Stream {
     /// Sends a request and waits for the head of its response.
     pub(crate) async fn exchange(
         &mut self,
-        request: &mut Request<Outgoing>,
-    ) -> hyper::Result<Response<Incoming>> {
-        self.sender.send_request(std::mem::take(request)).await
+        request: Request<Outgoing>,
+    ) -> hyper::Result<Response<()>> {
+        let response = self.sender.send_request(request).await?;
+        Ok(response.map(|body| self.body = Some(body)))
     }
 }
 
-/// Says in HTTP/2's way where a request goes: in the target, not in a field.
-pub(crate) fn address<B>(request: &mut Request<B>, endpoint: &EndpointSpec) {
+/// A request in HTTP/2's way: where it goes is said in the target, not in a field.
+pub(crate) fn request(ask: &Ask<'_>, endpoint: &EndpointSpec, body: Outgoing) -> Request<Outgoing> {
+    let mut request = Request::new(body);
+    *request.method_mut() = ask.method.clone();
+    *request.headers_mut() = ask.headers.clone();
+    *request.version_mut() = Version::HTTP_2;
     let host = request.headers_mut().remove(header::HOST);
     let from_host = host
         .as_ref()
@@ -193,16 +201,14 @@ pub(crate) fn address<B>(request: &mut Request<B>, endpoint: &EndpointSpec) {
         Some(host) => host.to_owned(),
         None => endpoint.authority(),
     };
-    let path = request.uri().path_and_query().cloned();
+    let path = ask.uri.path_and_query().cloned();
     let addressed = Uri::builder()
         .scheme(endpoint.scheme.clone())
         .authority(authority)
         .path_and_query(path.unwrap_or_else(|| http::uri::PathAndQuery::from_static("/")))
         .build();
-    if let Ok(uri) = addressed {
-        *request.uri_mut() = uri;
-    }
-    *request.version_mut() = Version::HTTP_2;
+    *request.uri_mut() = addressed.unwrap_or_else(|_| ask.uri.clone());
+    request
 }
 
 /// Runs what a connection wants to have run among the pool's tasks.

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::Request;
-use http_body_util::Empty;
+use http::{HeaderMap, HeaderValue, Method, Uri, header};
+use http1_wire::Ask;
 use kernel::clock;
 
+use crate::channel;
 use crate::endpoint::Endpoint;
 use crate::error::Cause;
 use crate::outgoing::Outgoing;
-use crate::pick::{self, Channel};
 use crate::spec::Health;
 
 /// What an endpoint has answered so far. The first answer decides alone.
@@ -62,26 +61,25 @@ pub(crate) async fn ask(endpoint: &Endpoint, health: &Health) -> Option<bool> {
 
 async fn answer(endpoint: &Endpoint, health: &Health) -> Option<bool> {
     let until = clock::now() + health.timeout.max(Duration::from_millis(1));
-    let mut channel = match pick::open(endpoint, until).await {
+    let mut channel = match channel::open(endpoint, until).await {
         Ok((channel, _)) => channel,
         // All its connections are busy: so it is not dead.
         Err(error) if error.cause() == Cause::Busy => return None,
         Err(_) => return Some(false),
     };
-    let request = Request::get(&*health.path).header("user-agent", "macronode-health");
-    let Ok(mut request) = request.body(Outgoing::new(Empty::<Bytes>::new())) else {
+    let Ok(uri) = health.path.parse::<Uri>() else {
         return Some(false);
     };
-    pick::address(&mut request, &endpoint.target.spec, &channel);
-    let response = match &mut channel {
-        Channel::Line(line) => line.exchange(&mut request).await,
-        Channel::Stream(stream) => stream.exchange(&mut request).await,
+    let name = HeaderValue::from_static("macronode-health");
+    let headers = HeaderMap::from_iter([(header::USER_AGENT, name)]);
+    let ask = Ask {
+        method: &Method::GET,
+        uri: &uri,
+        headers: &headers,
     };
-    Some(
-        response.is_ok_and(|response| {
-            response.status().is_success() || response.status().is_redirection()
-        }),
-    )
+    let asked = channel.exchange(endpoint, &ask, Outgoing::Empty, false);
+    let status = asked.await.map(|response| response.status());
+    Some(status.is_ok_and(|status| status.is_success() || status.is_redirection()))
 }
 
 #[cfg(test)]

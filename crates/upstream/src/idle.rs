@@ -24,7 +24,7 @@ pub(crate) struct Idle {
 }
 
 struct Rested {
-    line: Line,
+    line: Box<Line>,
     since: Instant,
 }
 
@@ -73,7 +73,7 @@ impl Idle {
     }
 
     /// A connection that was well when last looked at, a moment ago.
-    pub(crate) fn take(&self) -> Option<Line> {
+    pub(crate) fn take(&self) -> Option<Box<Line>> {
         loop {
             let mut line = self.pop()?;
             if line.is_fit() {
@@ -82,7 +82,7 @@ impl Idle {
         }
     }
 
-    fn pop(&self) -> Option<Line> {
+    fn pop(&self) -> Option<Box<Line>> {
         let mut rested = self.rested.lock();
         let popped = rested.pop()?;
         self.count.store(rested.len(), Ordering::Relaxed);
@@ -90,7 +90,7 @@ impl Idle {
     }
 
     /// Keeps a connection that is ready for another request, if there is room.
-    pub(crate) fn put(&self, line: Line, now: Instant) {
+    pub(crate) fn put(&self, line: Box<Line>, now: Instant) {
         let fits = line.generation() == self.generation();
         let mut rested = self.rested.lock();
         if !fits || rested.len() >= self.kept_max.load(Ordering::Relaxed) {

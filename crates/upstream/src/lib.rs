@@ -7,6 +7,7 @@
 
 mod allow;
 mod balance;
+mod channel;
 mod cost;
 mod dial;
 mod endpoint;
@@ -28,20 +29,24 @@ mod reply;
 mod resolve;
 mod run;
 mod spec;
+mod switched;
 pub mod tables;
 mod tls;
 mod tried;
+mod upload;
 mod view;
 
 pub use allow::Allow;
 pub use endpoint::EndpointId;
 pub use error::{Cause, SendError, Stage};
+pub use http1_wire::Ask;
 pub use outgoing::BoxError;
 pub use pick::{Pick, Ready, Timing};
 pub use pool::{NoEndpoint, Pool};
 pub use reply::Reply;
 pub use run::Standing;
 pub use spec::{BadEndpoint, Balance, EndpointSpec, Health, PoolSpec, Protocol, passive};
+pub use switched::Switched;
 pub use tls::{ClientTls, TlsError, TlsText};
 pub use tried::Tried;
 pub use view::{EndpointView, PoolView, State};

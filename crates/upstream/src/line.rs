@@ -1,167 +1,265 @@
-//! An HTTP/1 connection that nobody drives but the request on it: no task, no hop, no wake-up of its own.
-//!
-//! hyper's connection is a future that is meant to be spawned. Here whoever waits for an answer polls it, in the same
-//! task. Two wakers keep that quiet. A deaf one is tried first whenever something may be there already, so that the
-//! channels inside hyper do not wake the very task that is polling them; the task's own follows before it waits.
+//! An HTTP/1 connection: no task, no channel, no wake-up of its own. Whoever waits for an answer moves it, in place.
 
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker, ready};
 
-use http::{Request, Response};
-use hyper::body::{Body, Frame, Incoming};
-use hyper::client::conn::http1::{Builder, SendRequest};
-use hyper_util::rt::TokioIo;
+use bytes::{Bytes, BytesMut};
+use http::{Response, header};
+use http1_wire::{Answer, Ask, Asked, BodyReader, Fault, Framing, HeadReader, Piece};
+use hyper::body::{Frame, SizeHint};
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
-use crate::io::{Io, Meter};
-use crate::outgoing::Outgoing;
+use crate::io::Io;
+use crate::outgoing::{BoxError, Outgoing};
+use crate::switched::Switched;
+use crate::upload::{Upload, UploadError};
 
-/// Buffered of a response, or of a request, at most.
-const BUFFER_BYTES: usize = 128 * 1024;
+/// Read at once where nothing is known: most answers are smaller.
+const READ_BYTES: usize = 8 * 1024;
+/// A read with less room than this is not worth it.
+const LITTLE_BYTES: usize = 1024;
+/// Read at once at most, where more is known to come.
+const LARGE_READ_BYTES: usize = 64 * 1024;
+/// Asked for beyond what was promised: a read that is not filled tells that no more is there, and more would be seen.
+const BEYOND_BYTES: usize = 64;
 
-type PolledFrame = Poll<Option<hyper::Result<Frame<bytes::Bytes>>>>;
-type Driver = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
+pub(crate) type PolledFrame = Poll<Option<Result<Frame<Bytes>, LineError>>>;
 
-/// hyper's side of the connection.
-enum Drive {
-    Running(Driver),
-    Ended(hyper::Result<()>),
+/// Why an exchange failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LineError {
+    /// The body of the request did.
+    #[error("{0}")]
+    Upload(BoxError),
+    /// What came cannot be read.
+    #[error(transparent)]
+    Wire(#[from] Fault),
+    /// The stream broke.
+    #[error(transparent)]
+    Io(io::Error),
+    /// The peer closed it.
+    #[error("closed before an answer")]
+    Closed,
 }
 
 pub(crate) struct Line {
-    sender: SendRequest<Outgoing>,
-    driver: Drive,
-    meter: Arc<Meter>,
+    io: Io,
+    upload: Upload,
+    /// How writing failed. An answer may have come before, or say why.
+    broken: Option<io::Error>,
+    /// What has come and is not taken yet.
+    inbox: BytesMut,
+    head: HeadReader,
+    body: BodyReader,
+    asked: Asked,
+    switched: bool,
+    /// Whether both sides are willing to go on after this exchange.
+    keeps: bool,
+    /// Whether anything has come in this exchange.
+    read: bool,
+    /// Whether the last read took all the room there was: more is likely there.
+    full: bool,
     generation: u32,
     head_bytes: usize,
 }
 
 impl Line {
     /// Speaks HTTP/1 over a stream that stands.
-    pub(crate) async fn open(io: Io, head_bytes: usize, generation: u32) -> hyper::Result<Self> {
-        let meter = io.meter().clone();
-        let (sender, connection) = Builder::new()
-            .max_buf_size(BUFFER_BYTES)
-            .max_header_size(head_bytes)
-            .handshake(TokioIo::new(io))
-            .await?;
-        let mut line = Self {
-            sender,
-            driver: Drive::Running(Box::pin(connection.with_upgrades())),
-            meter,
+    pub(crate) fn new(io: Io, head_bytes: usize, generation: u32) -> Self {
+        Self {
+            io,
+            upload: Upload::none(),
+            broken: None,
+            inbox: BytesMut::new(),
+            head: HeadReader::new(head_bytes),
+            body: BodyReader::new(Framing::Length(0)),
+            asked: Asked::default(),
+            switched: false,
+            keeps: true,
+            read: false,
+            full: false,
             generation,
             head_bytes,
-        };
-        line.look();
-        Ok(line)
+        }
     }
 
     pub(crate) fn generation(&self) -> u32 {
         self.generation
     }
 
-    pub(crate) fn meter(&self) -> &Meter {
-        &self.meter
+    /// Whether anything of the last request may have reached the peer.
+    pub(crate) fn wrote(&self) -> bool {
+        self.upload.wrote
     }
 
-    /// Whether it can take a request: looks, so that a peer that has closed or spoken out of turn is noticed.
+    /// Whether anything came back for it.
+    pub(crate) fn read(&self) -> bool {
+        self.read
+    }
+
+    /// Whether it can take a request: a peer that has closed, or spoken out of turn, is noticed.
     pub(crate) fn is_fit(&mut self) -> bool {
-        self.look();
-        self.is_ready()
-    }
-
-    /// Lets happen what can without waiting.
-    pub(crate) fn look(&mut self) {
-        self.driver.turn(&mut deaf());
+        let mut byte = [0];
+        let heard = Pin::new(&mut self.io).poll_read(&mut deaf(), &mut ReadBuf::new(&mut byte));
+        self.is_ready() && heard.is_pending()
     }
 
     /// Whether the last exchange is over on both sides and the connection stands.
     pub(crate) fn is_ready(&self) -> bool {
-        matches!(self.driver, Drive::Running(_)) && self.sender.is_ready()
+        self.keeps
+            && self.broken.is_none()
+            && self.body.is_done()
+            && self.upload.is_over()
+            && self.inbox.is_empty()
     }
 
-    /// Sends a request and waits for the head of its response.
-    ///
-    /// Takes the request out of its place: passed by value it would be copied into the future of every caller.
+    /// Whether more came than the answer promised.
+    pub(crate) fn spoke_out_of_turn(&self) -> bool {
+        self.body.is_done() && !self.inbox.is_empty()
+    }
+
+    /// Lets the request end if it can, and gives back what a connection at rest does not need.
+    pub(crate) fn rest(&mut self) {
+        if !self.upload.is_over() {
+            let _over_or_not = self.send(&mut deaf());
+        }
+        if self.is_ready() {
+            self.inbox = BytesMut::new();
+            self.upload.rest();
+        }
+    }
+
+    /// Sends a request and waits for the head of its answer.
     pub(crate) async fn exchange(
         &mut self,
-        request: &mut Request<Outgoing>,
-    ) -> hyper::Result<Response<Incoming>> {
-        self.meter.await_head(self.head_bytes);
-        let request = std::mem::take(request);
-        let mut answer = std::pin::pin!(self.sender.send_request(request));
-        let mut sent = false;
-        let (driver, meter) = (&mut self.driver, &self.meter);
-        std::future::poll_fn(move |cx| {
-            // The first time there is nothing to hear yet.
-            let mut polled = Poll::Pending;
-            if std::mem::replace(&mut sent, true) {
-                driver.turn(&mut deaf());
-                polled = answer.as_mut().poll(&mut deaf());
-            }
-            if polled.is_pending() {
-                driver.turn(cx);
-                polled = answer.as_mut().poll(&mut deaf());
-            }
-            if let Poll::Ready(Ok(_)) = polled {
-                meter.head_came();
-            }
-            polled
-        })
-        .await
+        ask: &Ask<'_>,
+        host: impl FnOnce() -> String,
+        body: Outgoing,
+    ) -> Result<Response<()>, LineError> {
+        self.asked = Asked::by(ask.method, ask.headers);
+        self.head = HeadReader::new(self.head_bytes);
+        self.keeps = !says_close(ask);
+        self.read = false;
+        self.upload.begin(ask, host, body);
+        std::future::poll_fn(|cx| self.poll_answer(cx)).await
     }
 
-    /// The next frame of a body that comes over this connection, if it can be had without waiting.
-    pub(crate) fn frame_at_hand(&mut self, body: &mut Incoming) -> PolledFrame {
-        let polled = Pin::new(&mut *body).poll_frame(&mut deaf());
-        if polled.is_ready() {
-            return polled;
+    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response<()>, LineError>> {
+        self.send(cx)?;
+        loop {
+            if let Some(answer) = self.head.read(&mut self.inbox, self.asked)? {
+                return Poll::Ready(self.heard(answer));
+            }
+            let heard = ready!(self.fill(LITTLE_BYTES, cx));
+            if let Some(broken) = self.broken.take_if(|_| !matches!(heard, Ok(1..))) {
+                return Poll::Ready(Err(LineError::Io(broken)));
+            }
+            if heard.map_err(LineError::Io)? == 0 {
+                return Poll::Ready(Err(LineError::Closed));
+            }
         }
-        self.look();
-        Pin::new(body).poll_frame(&mut deaf())
     }
 
-    /// The next frame of a body that comes over this connection.
-    pub(crate) fn poll_frame(&mut self, body: &mut Incoming, cx: &mut Context<'_>) -> PolledFrame {
-        let polled = self.frame_at_hand(body);
-        if polled.is_ready() {
-            return polled;
+    fn heard(&mut self, answer: Answer) -> Result<Response<()>, LineError> {
+        self.body = BodyReader::new(answer.framing);
+        self.keeps &= answer.keeps;
+        self.switched = answer.framing == Framing::Switched;
+        if self.switched && !self.upload.is_over() {
+            return Err(Fault::Garbage("another protocol before the request had ended").into());
         }
-        self.driver.turn(cx);
-        Pin::new(body).poll_frame(&mut deaf())
+        let mut response = Response::new(());
+        *response.status_mut() = answer.status;
+        *response.version_mut() = answer.version;
+        *response.headers_mut() = answer.headers;
+        Ok(response)
     }
 
-    /// Waits until the connection is over or somebody else's: an upgrade hands the stream on.
-    pub(crate) async fn ended(&mut self) {
-        std::future::poll_fn(|cx| {
-            self.driver.turn(cx);
-            match self.driver {
-                Drive::Running(_) => Poll::Pending,
-                Drive::Ended(_) => Poll::Ready(()),
+    /// The next frame of the answer's body; the rest of the request goes on meanwhile.
+    pub(crate) fn poll_frame(&mut self, cx: &mut Context<'_>) -> PolledFrame {
+        self.send(cx)?;
+        loop {
+            if let Some(piece) = self.body.next(&mut self.inbox)? {
+                let frame = match piece {
+                    Piece::Data(data) => Frame::data(data),
+                    Piece::Trailers(trailers) => Frame::trailers(trailers),
+                };
+                return Poll::Ready(Some(Ok(frame)));
             }
-        })
-        .await;
+            if self.body.is_done() {
+                return Poll::Ready(None);
+            }
+            let least = self.body.left().map_or(LITTLE_BYTES, |left| {
+                let left = usize::try_from(left).unwrap_or(usize::MAX);
+                left.min(LARGE_READ_BYTES) + BEYOND_BYTES
+            });
+            if ready!(self.fill(least, cx)).map_err(LineError::Io)? == 0 {
+                self.keeps = false;
+                self.body.close()?;
+            }
+        }
     }
 
-    /// Whether it ended because the peer said something nobody had asked for.
-    pub(crate) fn spoke_out_of_turn(&self) -> bool {
-        match &self.driver {
-            // An error without a cause below it is one of HTTP, not of the stream.
-            Drive::Ended(Err(error)) => std::error::Error::source(error).is_none(),
-            _ => false,
+    /// Whether all of the answer was taken.
+    pub(crate) fn is_done(&self) -> bool {
+        self.body.is_done()
+    }
+
+    pub(crate) fn size_hint(&self) -> SizeHint {
+        self.body
+            .left()
+            .map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+
+    /// Whether the peer has agreed to speak another protocol.
+    pub(crate) fn is_switched(&self) -> bool {
+        self.switched
+    }
+
+    /// The stream itself, with what came of the other protocol already.
+    pub(crate) fn into_switched(self) -> Switched {
+        Switched::new(self.io, self.inbox)
+    }
+
+    /// Sends what can be sent. That the peer takes no more is no reason not to hear what it says.
+    fn send(&mut self, cx: &mut Context<'_>) -> Result<(), LineError> {
+        if self.upload.is_over() || self.broken.is_some() {
+            return Ok(());
         }
+        match self.upload.poll(&mut self.io, cx) {
+            Poll::Ready(Err(UploadError::Body(error))) => Err(LineError::Upload(error)),
+            Poll::Ready(Err(UploadError::Io(error))) => {
+                self.broken = Some(error);
+                Ok(())
+            }
+            Poll::Ready(Ok(())) | Poll::Pending => Ok(()),
+        }
+    }
+
+    /// Reads once, into room for `least` bytes; zero is the end.
+    fn fill(&mut self, least: usize, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let room = self.inbox.capacity() - self.inbox.len();
+        if room < least {
+            let usual = if self.full {
+                LARGE_READ_BYTES
+            } else {
+                READ_BYTES
+            };
+            self.inbox.reserve(least.max(usual));
+        }
+        let filled = ready!(pin!(self.io.read_buf(&mut self.inbox)).poll(cx));
+        self.read |= matches!(filled, Ok(1..));
+        self.full = self.inbox.capacity() == self.inbox.len();
+        Poll::Ready(filled)
     }
 }
 
-impl Drive {
-    /// Once over, the future is dropped: that answers whoever still waits on the sender.
-    fn turn(&mut self, cx: &mut Context<'_>) {
-        if let Self::Running(running) = self
-            && let Poll::Ready(ended) = running.as_mut().poll(cx)
-        {
-            *self = Self::Ended(ended);
-        }
-    }
+fn says_close(ask: &Ask<'_>) -> bool {
+    let said = ask.headers.get(header::CONNECTION);
+    said.is_some_and(|value| {
+        let mut options = value.as_bytes().split(|byte| *byte == b',');
+        options.any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
+    })
 }
 
 fn deaf() -> Context<'static> {

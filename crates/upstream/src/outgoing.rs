@@ -34,7 +34,7 @@ impl Outgoing {
 /// The error of a request's body, so that it can be told from those of the connection.
 #[derive(Debug, thiserror::Error)]
 #[error("the body of the request failed: {0}")]
-pub(crate) struct ClientBody(BoxError);
+pub(crate) struct ClientBody(pub(crate) BoxError);
 
 pin_project_lite::pin_project! {
     struct Erased<B> {

@@ -4,22 +4,19 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, StatusCode, Uri, Version, header};
-use hyper::body::{Body, Incoming};
+use http::{Request, Response, StatusCode};
+use http1_wire::Ask;
+use hyper::body::Body;
 use kernel::clock;
 use tokio::time::Instant;
 
-use crate::dial::dial;
-use crate::endpoint::{Endpoint, EndpointId};
-use crate::error::{Cause, SendError, Stage};
-use crate::fault;
-use crate::h2::{self, Stream};
+use crate::channel::{self, Channel};
+use crate::endpoint::EndpointId;
+use crate::error::SendError;
 use crate::lease::Lease;
-use crate::line::Line;
 use crate::outgoing::{BoxError, Outgoing};
 use crate::record::Verdict;
 use crate::reply::Reply;
-use crate::spec::{EndpointSpec, Protocol};
 
 /// An endpoint chosen for one try. Dropping it says nothing about the endpoint.
 pub struct Pick {
@@ -32,12 +29,6 @@ pub struct Ready {
     pub(crate) lease: Lease,
     pub(crate) channel: Channel,
     pub(crate) timing: Timing,
-}
-
-/// What carries a request.
-pub(crate) enum Channel {
-    Line(Line),
-    Stream(Stream),
 }
 
 /// How long the parts of a try took.
@@ -99,7 +90,7 @@ impl Pick {
 async fn connected(mut lease: Lease, until: Instant) -> Result<Ready, SendError> {
     let began = clock::now();
     lease.owes(Some(until));
-    let opened = open(lease.endpoint(), until).await;
+    let opened = channel::open(lease.endpoint(), until).await;
     let now = clock::now();
     lease.owes(None);
     match opened {
@@ -122,25 +113,6 @@ async fn connected(mut lease: Lease, until: Instant) -> Result<Ready, SendError>
     }
 }
 
-/// A connection of its own, or a place on a shared one; true if it is new.
-pub(crate) async fn open(
-    endpoint: &Endpoint,
-    until: Instant,
-) -> Result<(Channel, bool), SendError> {
-    let settings = endpoint.settings.load_full();
-    if settings.protocol == Protocol::H2 {
-        let (stream, new) = h2::stream(endpoint, &settings, until).await?;
-        return Ok((Channel::Stream(stream), new));
-    }
-    let generation = endpoint.idle.generation();
-    let io = dial(endpoint, &settings, until).await?;
-    let line = Line::open(io, settings.head_bytes, generation).await;
-    let line = line.map_err(|error| {
-        SendError::new(Stage::Handshake, Cause::Closed, false, endpoint).because(error)
-    })?;
-    Ok((Channel::Line(line), true))
-}
-
 impl Ready {
     /// Which endpoint.
     pub fn id(&self) -> EndpointId {
@@ -154,7 +126,7 @@ impl Ready {
 
     /// As [`Pick::send`], once there is a connection.
     pub async fn send<B>(
-        mut self,
+        self,
         request: Request<B>,
         until: Instant,
     ) -> Result<Response<Reply>, SendError>
@@ -162,69 +134,55 @@ impl Ready {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let mut request = request.map(Outgoing::new);
+        let (parts, body) = request.into_parts();
+        self.ask(Ask::of(&parts), body, until).await
+    }
+
+    /// As [`Ready::send`], with a head that is only lent: who may have to ask again keeps it without a copy.
+    pub async fn ask<B>(
+        mut self,
+        ask: Ask<'_>,
+        body: B,
+        until: Instant,
+    ) -> Result<Response<Reply>, SendError>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
         self.lease.owes(Some(until));
-        match self.exchange(&mut request).await {
-            Ok(response) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
-                Ok(self.upgraded(response).await)
-            }
+        let reused = self.timing.connect.is_none();
+        let (endpoint, body) = (self.lease.endpoint(), Outgoing::new(body));
+        let answer = self.channel.exchange(endpoint, &ask, body, reused).await;
+        match answer {
             Ok(response) => self.answered(response, until),
             Err(error) => Err(self.failed(error)),
         }
     }
 
-    async fn exchange(
-        &mut self,
-        request: &mut Request<Outgoing>,
-    ) -> Result<Response<Incoming>, SendError> {
-        let endpoint = self.lease.endpoint();
-        address(request, &endpoint.target.spec, &self.channel);
-        match &mut self.channel {
-            Channel::Line(line) => {
-                let (read, written) = (line.meter().read(), line.meter().written());
-                let answer = line.exchange(request).await;
-                answer.map_err(|error| {
-                    let talk = fault::Talk {
-                        reused: self.timing.connect.is_none(),
-                        read: line.meter().read() > read,
-                        written: line.meter().written() > written,
-                        cut: line.meter().is_cut(),
-                    };
-                    fault::of_line(endpoint, error, talk)
-                })
-            }
-            Channel::Stream(stream) => {
-                let answer = stream.exchange(request).await;
-                answer.map_err(|error| fault::of_stream(endpoint, error))
-            }
-        }
-    }
-
     fn answered(
         mut self,
-        response: Response<Incoming>,
+        response: Response<()>,
         until: Instant,
     ) -> Result<Response<Reply>, SendError> {
         let now = clock::now();
         self.timing.first_byte = self.lease.head_came(now);
-        let verdict = self.verdict(response.status());
-        let mut reply = Ok(Reply::empty(self.timing));
-        let response = response.map(|body| {
-            reply = Reply::begin(self, body, verdict, until, now);
-        });
-        reply.map(|reply| response.map(|()| reply))
+        let reply = match &self.channel {
+            Channel::Line(line) if line.is_switched() => self.switched(now),
+            _ => {
+                let verdict = self.verdict(response.status());
+                Reply::begin(self, verdict, until, now)?
+            }
+        };
+        Ok(response.map(|()| reply))
     }
 
-    /// The connection is no HTTP connection any more: `hyper::upgrade::on` gives it to who asks.
-    async fn upgraded(mut self, response: Response<Incoming>) -> Response<Reply> {
-        let now = clock::now();
-        self.timing.first_byte = self.lease.head_came(now);
+    /// The connection is no HTTP connection any more, and whose it is asks for it.
+    fn switched(mut self, now: Instant) -> Reply {
         self.lease.settle(now, Verdict::Success);
-        if let Channel::Line(line) = &mut self.channel {
-            line.ended().await;
+        match self.channel {
+            Channel::Line(line) => Reply::switched(self.timing, line.into_switched()),
+            Channel::Stream(_) => Reply::empty(self.timing),
         }
-        let timing = self.timing;
-        response.map(|_| Reply::empty(timing))
     }
 
     fn failed(mut self, error: SendError) -> SendError {
@@ -256,31 +214,5 @@ pub(crate) fn verdict_of(error: &SendError) -> Verdict {
         Verdict::Failure
     } else {
         Verdict::Nothing
-    }
-}
-
-/// Says where a request goes, in the way of who carries it.
-pub(crate) fn address<B>(request: &mut Request<B>, endpoint: &EndpointSpec, channel: &Channel) {
-    match channel {
-        Channel::Line(_) => address_line(request, endpoint),
-        Channel::Stream(_) => h2::address(request, endpoint),
-    }
-}
-
-/// The path in the first line, the rest in `Host`.
-fn address_line<B>(request: &mut Request<B>, endpoint: &EndpointSpec) {
-    *request.version_mut() = Version::HTTP_11;
-    if let Some(authority) = request.uri().authority() {
-        let host = HeaderValue::from_str(authority.as_str()).ok();
-        let path = request.uri().path_and_query().cloned();
-        if let (Some(host), false) = (host, request.headers().contains_key(header::HOST)) {
-            request.headers_mut().insert(header::HOST, host);
-        }
-        *request.uri_mut() = path.map_or_else(|| Uri::from_static("/"), Uri::from);
-    }
-    if !request.headers().contains_key(header::HOST)
-        && let Ok(host) = HeaderValue::from_str(&endpoint.authority())
-    {
-        request.headers_mut().insert(header::HOST, host);
     }
 }

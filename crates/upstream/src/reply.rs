@@ -1,29 +1,31 @@
 //! The body of a response: what came with the head is there at once, the rest as it comes.
 
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body, Frame, SizeHint};
 use kernel::clock;
 use tokio::time::Instant;
 
+use crate::channel::Channel;
 use crate::error::{Cause, SendError, Stage};
-use crate::fault;
-use crate::pick::{Channel, Ready, Timing, verdict_of};
+use crate::fault::{self, Broken};
+use crate::pick::{Ready, Timing, verdict_of};
 use crate::record::Verdict;
+use crate::switched::Switched;
 
 /// A response's body. When it has been read to its end the connection goes back; dropped before, it is closed.
 pub struct Reply {
     /// What is here already, in order.
     ahead: [Option<Frame<Bytes>>; 2],
     rest: Option<Box<Rest>>,
+    switched: Option<Box<Switched>>,
     timing: Timing,
 }
 
 /// What has yet to come, and from where.
 struct Rest {
-    body: Incoming,
     ready: Ready,
     /// What its endpoint has deserved if it goes on as it began.
     verdict: Verdict,
@@ -35,21 +37,32 @@ impl Reply {
         Self {
             ahead: [None, None],
             rest: None,
+            switched: None,
             timing,
         }
+    }
+
+    pub(crate) fn switched(timing: Timing, switched: Switched) -> Self {
+        Self {
+            switched: Some(Box::new(switched)),
+            ..Self::empty(timing)
+        }
+    }
+
+    /// The connection itself, if the upstream has agreed to speak another protocol on it.
+    pub fn take_switched(&mut self) -> Option<Box<Switched>> {
+        self.switched.take()
     }
 
     /// Takes what came along with the head; with a small response that is all of it.
     pub(crate) fn begin(
         ready: Ready,
-        body: Incoming,
         verdict: Verdict,
         until: Instant,
         now: Instant,
     ) -> Result<Self, SendError> {
         let mut reply = Self::empty(ready.timing);
         let mut rest = Rest {
-            body,
             ready,
             verdict,
             until,
@@ -61,7 +74,7 @@ impl Reply {
                 Next::End => return rest.end(now, true).map(|()| reply),
             }
         }
-        if rest.body.is_end_stream() {
+        if rest.ready.channel.is_done() {
             return rest.end(now, true).map(|()| reply);
         }
         Ok(reply.with(rest))
@@ -90,15 +103,10 @@ enum Next {
 impl Rest {
     /// The next frame if it is here; an error ends the try.
     fn at_hand(&mut self) -> Result<Next, SendError> {
-        if self.body.is_end_stream() {
+        if self.ready.channel.is_done() {
             return Ok(Next::End);
         }
-        let deaf = &mut Context::from_waker(Waker::noop());
-        let polled = match &mut self.ready.channel {
-            Channel::Line(line) => line.frame_at_hand(&mut self.body),
-            Channel::Stream(_) => Pin::new(&mut self.body).poll_frame(deaf),
-        };
-        match polled {
+        match self.ready.channel.frame_at_hand() {
             Poll::Ready(Some(Ok(frame))) => Ok(Next::Frame(frame)),
             Poll::Ready(Some(Err(error))) => Err(self.failed(error)),
             Poll::Ready(None) => Ok(Next::End),
@@ -107,17 +115,14 @@ impl Rest {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, SendError>>> {
-        let polled = match &mut self.ready.channel {
-            Channel::Line(line) => line.poll_frame(&mut self.body, cx),
-            Channel::Stream(_) => Pin::new(&mut self.body).poll_frame(cx),
-        };
+        let polled = self.ready.channel.poll_frame(cx);
         // Only who waits for the endpoint may blame it for the time.
         let owed = polled.is_pending().then_some(self.until);
         self.ready.lease.owes(owed);
         polled.map(|frame| frame.map(|frame| frame.map_err(|error| self.failed(error))))
     }
 
-    fn failed(&mut self, error: hyper::Error) -> SendError {
+    fn failed(&mut self, error: Broken) -> SendError {
         let error = fault::of_body(self.ready.lease.endpoint(), error);
         self.ready.lease.settle(clock::now(), verdict_of(&error));
         error
@@ -130,9 +135,7 @@ impl Rest {
         } = self.ready;
         if let Channel::Line(mut line) = channel {
             let endpoint = lease.endpoint();
-            if !line.is_ready() {
-                line.look();
-            }
+            line.rest();
             if line.is_ready() {
                 endpoint.idle.put(line, now);
             } else if unseen && line.spoke_out_of_turn() {
@@ -165,7 +168,7 @@ impl Body for Reply {
         };
         let polled = rest.poll(cx);
         let over = match &polled {
-            Poll::Ready(Some(Ok(_))) => rest.body.is_end_stream(),
+            Poll::Ready(Some(Ok(_))) => rest.ready.channel.is_done(),
             Poll::Ready(_) => true,
             Poll::Pending => false,
         };
@@ -179,17 +182,25 @@ impl Body for Reply {
         self.rest.is_none() && self.ahead[0].is_none()
     }
 
+    /// Exact only where no trailers follow: who is told a length has no place for them.
     fn size_hint(&self) -> SizeHint {
         let mut hint = match &self.rest {
-            Some(rest) => rest.body.size_hint(),
+            Some(rest) => rest.ready.channel.size_hint(),
             None => SizeHint::with_exact(0),
         };
-        let frames = self.ahead.iter().flatten();
-        let ahead: usize = frames.filter_map(Frame::data_ref).map(Bytes::len).sum();
-        if let Some(upper) = hint.upper() {
-            hint.set_upper(upper + ahead as u64);
+        let mut ahead = 0;
+        let mut trailers = false;
+        for frame in self.ahead.iter().flatten() {
+            ahead += frame.data_ref().map_or(0, |data| data.len() as u64);
+            trailers |= frame.is_trailers();
         }
-        hint.set_lower(hint.lower() + ahead as u64);
+        match hint.exact().filter(|_| !trailers) {
+            Some(rest) => hint.set_exact(rest + ahead),
+            None => {
+                hint = SizeHint::default();
+                hint.set_lower(ahead);
+            }
+        }
         hint
     }
 }

@@ -1,12 +1,17 @@
-//! Choosing an endpoint allocates nothing, whatever the balancer.
+//! Choosing an endpoint allocates nothing, whatever the balancer; an exchange only what its answer is held in.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
 
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty};
 use kernel::blocking::Blocking;
 use kernel::clock;
 use kernel::metrics::Registry;
-use upstream::{Balance, EndpointSpec, Pool, PoolSpec, Tried};
+use upstream::{Ask, Balance, EndpointSpec, Pool, PoolSpec, Tried};
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
@@ -64,4 +69,66 @@ async fn choosing_allocates_nothing() {
             assert_eq!(COUNT.get(), before, "{balance:?} among {endpoints}");
         }
     }
+}
+
+/// Answers every request on one connection, from a thread whose allocations are its own.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a peer on a thread of its own, so that its allocations are not counted; it ends with its client"
+)]
+fn origin() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        let mut heard = [0; 1024];
+        while stream.read(&mut heard).is_ok_and(|read| read > 0) {
+            let head =
+                "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 1024\r\n\r\n";
+            stream
+                .write_all(&[head.as_bytes(), &[b'x'; 1024]].concat())
+                .expect("a client that reads");
+        }
+    });
+    address
+}
+
+async fn exchange(pool: &Pool, request: &http::request::Parts) -> usize {
+    let until = clock::now() + Duration::from_secs(10);
+    let pick = pool
+        .pick(clock::now(), None, &Tried::default())
+        .expect("an endpoint");
+    let ready = pick.ready(until).await.expect("a connection");
+    let asked = ready.ask(Ask::of(request), Empty::<Bytes>::new(), until);
+    let mut body = asked.await.expect("an answer").into_body();
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        length += frame
+            .expect("a body")
+            .into_data()
+            .expect("no trailers")
+            .len();
+    }
+    length
+}
+
+/// Two for the fields, two for the buffer that they and the body are slices of.
+const PER_EXCHANGE: u64 = 4;
+
+// req: GW-01
+#[tokio::test]
+async fn an_exchange_on_a_connection_that_stands_allocates_what_its_answer_is_held_in() {
+    let endpoint = EndpointSpec::parse(&format!("http://{}", origin())).unwrap();
+    let registry = Registry::default();
+    let spec = PoolSpec::new("test", vec![endpoint]);
+    let pool = Pool::new(spec, &registry, Blocking::new(&registry));
+    let request = http::Request::get("/").header("host", "test.example");
+    let (request, ()) = request.body(()).unwrap().into_parts();
+    exchange(&pool, &request).await;
+    let before = COUNT.get();
+    for _ in 0..100 {
+        assert_eq!(exchange(&pool, &request).await, 1024);
+    }
+    let count = COUNT.get() - before;
+    assert!(count <= 100 * PER_EXCHANGE, "{count} for 100 exchanges");
 }

@@ -8,6 +8,7 @@ use http::Request;
 
 mod choice;
 mod connections;
+mod exchanges;
 mod faults;
 mod simulation;
 mod streams;

@@ -1,6 +1,5 @@
 //! Connections that stop being HTTP.
 
-use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -35,11 +34,11 @@ async fn an_upgraded_connection_is_handed_over_and_counts_until_it_is_closed() {
         .header("upgrade", "echo");
     let request = request.body(Empty::<Bytes>::new()).unwrap();
     let until = clock::now() + PATIENCE;
-    let response = pick(&pool).send(request, until).await.unwrap();
+    let mut response = pick(&pool).send(request, until).await.unwrap();
     assert_eq!(response.status(), 101);
     assert_eq!((only(&pool).in_flight, only(&pool).busy), (0, 1));
 
-    let mut stream = TokioIo::new(hyper::upgrade::on(response).await.unwrap());
+    let mut stream = response.body_mut().take_switched().unwrap();
     let mut heard = [0; 9];
     stream.read_exact(&mut heard[..5]).await.unwrap();
     stream.write_all(b"ping").await.unwrap();

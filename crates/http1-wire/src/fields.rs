@@ -1,0 +1,98 @@
+//! Field lines: names, values, and those among them that say how long the message is.
+
+use bytes::Bytes;
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
+};
+
+use crate::FIELDS_MAX;
+use crate::fault::Fault;
+
+/// Room left for what whoever passes an answer on has to add.
+const ROOM: usize = 6;
+
+/// What the fields say about framing and the connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Said {
+    pub(crate) length: Option<u64>,
+    pub(crate) chunked: bool,
+    pub(crate) close: bool,
+    pub(crate) keep_alive: bool,
+}
+
+/// The fields of a block that ends in an empty line; `lines` is how many there are.
+pub(crate) fn read(block: &Bytes, from: usize, lines: usize) -> Result<(HeaderMap, Said), Fault> {
+    if lines > FIELDS_MAX {
+        return Err(Fault::Oversized("too many fields"));
+    }
+    let mut fields = HeaderMap::with_capacity(lines + ROOM);
+    let mut said = Said::default();
+    let mut at = from;
+    for _ in 0..lines {
+        let rest = &block[at..];
+        let colon = memchr::memchr2(b':', b'\n', rest).unwrap_or(0);
+        if rest.get(colon) != Some(&b':') {
+            return Err(Fault::Garbage("a line without a colon"));
+        }
+        // No space before the colon, no empty name and no folded line is a name.
+        let name = HeaderName::from_bytes(&rest[..colon]);
+        let name = name.map_err(|_| Fault::Garbage("a field name"))?;
+        let end = colon + memchr::memchr(b'\n', &rest[colon..]).unwrap_or(0);
+        let (first, last) = trimmed(rest, colon + 1, end.saturating_sub(1));
+        let value = HeaderValue::from_maybe_shared(block.slice(at + first..at + last));
+        let value = value.map_err(|_| Fault::Garbage("a field value"))?;
+        said.hear(&name, &value)?;
+        fields.append(name, value);
+        at += end + 1;
+    }
+    Ok((fields, said))
+}
+
+/// The bounds of a value without the blanks around it.
+fn trimmed(line: &[u8], mut first: usize, mut last: usize) -> (usize, usize) {
+    let blank = |byte: u8| byte == b' ' || byte == b'\t';
+    while first < last && blank(line[first]) {
+        first += 1;
+    }
+    while first < last && blank(line[last - 1]) {
+        last -= 1;
+    }
+    (first, last)
+}
+
+impl Said {
+    fn hear(&mut self, name: &HeaderName, value: &HeaderValue) -> Result<(), Fault> {
+        if *name == CONTENT_LENGTH {
+            if self.length.is_some() {
+                return Err(Fault::Garbage("more than one content-length"));
+            }
+            let length = length(value.as_bytes()).ok_or(Fault::Garbage("a content-length"))?;
+            self.length = Some(length);
+        } else if *name == TRANSFER_ENCODING {
+            // Nobody was asked for another coding, and two of them are one too many.
+            if self.chunked || !value.as_bytes().eq_ignore_ascii_case(b"chunked") {
+                return Err(Fault::Garbage("a transfer-encoding"));
+            }
+            self.chunked = true;
+        } else if *name == CONNECTION {
+            for option in value.as_bytes().split(|byte| *byte == b',') {
+                let option = option.trim_ascii();
+                self.close |= option.eq_ignore_ascii_case(b"close");
+                self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Digits and nothing else.
+pub(crate) fn length(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    let digit = |length: u64, byte: &u8| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        length.checked_mul(10)?.checked_add(digit)
+    };
+    text.iter().try_fold(0, digit)
+}

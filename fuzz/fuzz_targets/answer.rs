@@ -1,0 +1,7 @@
+//! Any answer of an upstream, cut anywhere: refused, or read in one way.
+#![no_main]
+
+#[path = "../../crates/http1-wire/src/exercise/answer.rs"]
+mod exercise;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| exercise::exercise(data));
