@@ -74,3 +74,6 @@ impl Files for Disk {
         file.set_times(FileTimes::new().set_accessed(now))
     }
 }
+
+#[cfg(test)]
+pub(crate) mod faulty;

@@ -83,14 +83,9 @@ impl Index {
         }
     }
 
-    /// A place among the objects for one who writes.
-    pub(crate) fn enter(&mut self, bytes: u64) -> Result<Dropped, Crowded> {
+    /// A place among the objects for one who writes; `reserve` says whether it is to be had.
+    pub(crate) fn enter(&mut self) {
         self.writers += 1;
-        let made = self.reserve(bytes);
-        if made.is_err() {
-            self.writers -= 1;
-        }
-        made
     }
 
     /// Gives back what `enter` and `reserve` promised.
@@ -134,7 +129,7 @@ impl Index {
         dropped
     }
 
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         let bytes = self
             .used
             .saturating_add(self.reserved)

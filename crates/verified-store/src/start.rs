@@ -77,27 +77,25 @@ fn foreign(path: &Path, why: &str) -> StoreError {
     StoreError::Foreign(format!("{} {why}", path.display()))
 }
 
-/// Makes the directories that are not there.
+/// Makes the directories that are not there, and has the disk keep those that are: who made them may not have come
+/// to it.
 pub(crate) fn furnish(tree: &Tree) -> io::Result<()> {
-    let mut made = make(tree, &tree.temps())? | make(tree, &tree.objects())?;
-    if made {
-        tree.files.sync_dir(tree.dir())?;
+    make(tree, &tree.temps())?;
+    make(tree, &tree.objects())?;
+    (0..=u8::MAX).try_for_each(|shard| make(tree, &tree.shard(shard)))?;
+    let synced = tree.files.sync_dir(tree.dir());
+    match synced.and_then(|()| tree.files.sync_dir(&tree.objects())) {
+        // Nothing was made then, and nothing will be written.
+        Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(()),
+        synced => synced,
     }
-    made = false;
-    for shard in 0..=u8::MAX {
-        made |= make(tree, &tree.shard(shard))?;
-    }
-    if made {
-        tree.files.sync_dir(&tree.objects())?;
-    }
-    Ok(())
 }
 
-fn make(tree: &Tree, dir: &Path) -> io::Result<bool> {
-    if dir.is_dir() {
-        return Ok(false);
+fn make(tree: &Tree, dir: &Path) -> io::Result<()> {
+    match dir.is_dir() {
+        true => Ok(()),
+        false => tree.files.make_dir(dir),
     }
-    tree.files.make_dir(dir).map(|()| true)
 }
 
 /// Removes what was being written when the last process ended.

@@ -111,37 +111,48 @@ impl Inner {
         outcome
     }
 
-    /// Promises room to a writer, by removing what is least wanted.
-    pub(crate) fn make_room(
-        &self,
-        ask: impl FnOnce(&mut Index) -> Result<Dropped, crate::index::Crowded>,
-    ) -> Result<(), StoreError> {
-        let dropped = ask(&mut self.index());
+    /// Promises `more` bytes to a writer, by removing what is least wanted.
+    pub(crate) fn make_room(&self, more: u64) -> Result<(), StoreError> {
+        let dropped = self.index().reserve(more);
         let dropped = dropped.map_err(|_| StoreError::Full(Shortage::InUse))?;
+        let cleared = self.evict(&dropped);
+        let mut index = self.index();
+        match cleared {
+            Err(error) if index.is_over() => {
+                index.release(more);
+                Err(error)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn evict(&self, dropped: &Dropped) -> Result<(), StoreError> {
         self.counters.evicted.add(dropped.objects.len() as u64);
         self.counters
             .evicted_records
             .add(dropped.records.len() as u64);
-        self.clear_away(&dropped);
-        Ok(())
+        self.clear_away(dropped)
     }
 
     /// Removes a bad object for good.
     pub(crate) fn quarantine(&self, id: u32) {
         let dropped = self.index().detach(id);
         self.counters.quarantined.add(dropped.objects.len() as u64);
-        self.clear_away(&dropped);
+        // Should it not go, it stays counted, and unread until the next start.
+        let _ = self.clear_away(&dropped);
     }
 
-    /// Has the disk forget what the index has forgotten.
-    pub(crate) fn clear_away(&self, dropped: &Dropped) {
+    /// Has the disk forget what the index has forgotten. What it does not forget stays counted.
+    fn clear_away(&self, dropped: &Dropped) -> Result<(), StoreError> {
+        let mut outcome = Ok(());
         for (hash, charge) in &dropped.objects {
             if let Err(error) = self.remove(hash) {
-                self.gate.bad(&error.into());
                 self.index().strand(*charge);
+                outcome = Err(error.into());
             }
         }
         self.bury(&dropped.records);
+        outcome.inspect_err(|error| self.gate.bad(error))
     }
 
     fn remove(&self, hash: &Hash) -> io::Result<()> {

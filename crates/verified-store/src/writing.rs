@@ -142,17 +142,20 @@ fn check_len(store: &Inner, len: u64) -> Result<(), StoreError> {
 
 impl Room {
     fn take(store: &Arc<Inner>, bytes: u64) -> Result<Self, StoreError> {
-        store.make_room(|index| index.enter(bytes))?;
-        Ok(Self {
+        store.index().enter();
+        let mut room = Self {
             store: Arc::clone(store),
-            bytes,
-        })
+            bytes: 0,
+        };
+        store.make_room(bytes)?;
+        room.bytes = bytes;
+        Ok(room)
     }
 
     fn grow_to(&mut self, bytes: u64) -> Result<(), StoreError> {
         let more = bytes.saturating_sub(self.bytes);
         if more > 0 {
-            self.store.make_room(|index| index.reserve(more))?;
+            self.store.make_room(more)?;
             self.bytes += more;
         }
         Ok(())
