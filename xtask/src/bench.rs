@@ -6,7 +6,7 @@ use crate::shell::Invocation;
 use crate::tools;
 
 /// Benchmarks that run other servers beside ours.
-const MEASURED_BESIDE_PEERS: &[&str] = &["proxy", "overload"];
+const MEASURED_BESIDE_PEERS: &[&str] = &["proxy", "edge", "overload"];
 
 /// Without a name, the list of what can be measured.
 pub(crate) fn bench(args: Args) -> Outcome {

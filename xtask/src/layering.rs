@@ -155,6 +155,7 @@ const LAYERS: &[Layer] = &[
             "rate-quota",
             "passport",
             "testkit",
+            "tile-pack",
         ],
         below_in_tests: &[],
     },

@@ -34,6 +34,10 @@ pub(crate) const PEERS: &[Tool] = &[
         packages: &["haproxy"],
     },
     Tool {
+        program: "varnishd",
+        packages: &["varnish"],
+    },
+    Tool {
         program: "h2load",
         packages: &["nghttp2-client"],
     },

@@ -3,11 +3,13 @@
 
 pub mod clock;
 pub mod cores;
+pub mod edge;
 pub mod epoll;
 pub mod fair_queue;
 pub mod frame;
 pub mod gate;
 pub mod http1;
+mod instructions;
 pub mod kernel;
 pub mod load;
 pub mod node;
@@ -26,6 +28,7 @@ pub mod results;
 pub mod soak;
 mod svg;
 pub mod table;
+mod turns;
 
 use frame::Benchmark;
 

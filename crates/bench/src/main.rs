@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use bench::frame::{Benchmark, Effort, measure};
 use bench::request::Request;
-use bench::{ALL, overload, overload_sim, page, proxy, report, soak};
+use bench::{ALL, edge, overload, overload_sim, page, proxy, report, soak};
 
 fn main() -> ExitCode {
     let request = match Request::parse(std::env::args().skip(1).collect()) {
@@ -31,6 +31,7 @@ fn perform(request: Request) -> Result<(), String> {
             ALL.iter().for_each(|bench| named(bench.name, bench.about));
             named(overload_sim::NAME, overload_sim::ABOUT);
             named(proxy::NAME, proxy::ABOUT);
+            named(edge::NAME, edge::ABOUT);
             named(overload::NAME, overload::ABOUT);
             named(page::NAME, page::ABOUT);
             Ok(())
@@ -56,6 +57,12 @@ fn perform(request: Request) -> Result<(), String> {
             wanted,
             instructions,
         } => proxy::proxy(effort, json, &wanted, instructions),
+        Request::Edge {
+            effort,
+            json,
+            wanted,
+            instructions,
+        } => edge::edge(effort, json, &wanted, instructions),
         Request::Page => page::page(),
         Request::Load(manual) => manual
             .run()

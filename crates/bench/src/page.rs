@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::peers::Kind;
-use crate::{overload, proxy, results};
+use crate::{edge, overload, proxy, results};
 
 /// What it is called by.
 pub const NAME: &str = "page";
@@ -14,40 +14,39 @@ const PAGE: &str = "docs/benchmarks.md";
 
 /// Writes the page, or says that there is nothing to write.
 pub fn page() -> Result<(), String> {
-    let (proxy, overload) = (proxy::page()?, overload::page()?);
-    if proxy.is_none() && overload.is_none() {
+    let parts = [
+        (PROXY, proxy::page()?),
+        (EDGE, edge::page()?),
+        (OVERLOAD, overload::page()?),
+    ];
+    if parts.iter().all(|(_, table)| table.is_none()) {
         return Err(
-            "nothing is measured yet: `cargo xtask bench proxy`, `cargo xtask bench overload`"
-                .to_owned(),
+            "nothing is measured yet: `cargo xtask bench proxy`, `edge` or `overload`".to_owned(),
         );
     }
-    let versions = Kind::ALL.into_iter().filter_map(|kind| kind.version().ok());
-    let text = text(
-        &machine(),
-        &versions.collect::<Vec<_>>().join(", "),
-        proxy.as_deref(),
-        overload.as_deref(),
-    );
+    let servers = Kind::ALL.into_iter().chain([Kind::Varnish]);
+    let versions = servers.filter_map(|kind| kind.version().ok());
+    let versions = versions.collect::<Vec<_>>().join(", ");
+    let text = text(&machine(), &versions, &parts);
     results::write(Path::new(PAGE), &text)?;
     println!("{PAGE} is written");
     Ok(())
 }
 
-fn text(machine: &str, versions: &str, proxy: Option<&str>, overload: Option<&str>) -> String {
+/// Parts that were not measured are left out.
+fn text(machine: &str, versions: &str, parts: &[(&str, Option<String>)]) -> String {
     let today = results::today();
     let mut page = format!(
         "# Benchmarks\n\n\
-         Written by `cargo xtask bench page` from what `cargo xtask bench proxy` and \
-         `cargo xtask bench overload` measured; do not edit.\n\
+         Written by `cargo xtask bench page` from what `cargo xtask bench proxy`, \
+         `cargo xtask bench edge` and `cargo xtask bench overload` measured; do not edit.\n\
          {today}, {machine}; {versions}. Trust ratios and order, not digits: the machine is shared.\n"
     );
-    if let Some(proxy) = proxy {
-        page.push_str(PROXY);
-        page.push_str(proxy);
-    }
-    if let Some(overload) = overload {
-        page.push_str(OVERLOAD);
-        page.push_str(overload);
+    for (words, table) in parts {
+        if let Some(table) = table {
+            page.push_str(words);
+            page.push_str(table);
+        }
     }
     page
 }
@@ -59,6 +58,15 @@ Processor time of the server's process, user and system mode, divided by the req
 server has one core for itself (nginx: one process, HAProxy: one thread, macronode: `--runtime single`); load and
 origin share another. Rounds in turns; medians; ratios are medians of each round's own. macronode runs with routes, a
 quota, the fair queue, the limit and metrics on. Instructions are those in user mode, counted by callgrind.
+
+";
+
+const EDGE: &str = "
+## What a warm hit costs
+
+Processor time as above. The same bytes from everybody, 64 connections kept: a gzipped vector tile of a pack from
+macronode, a file from nginx (`sendfile`, `open_file_cache`), an object in memory from Varnish, and from a bare loop
+over sockets that does nothing but find and send them, which is as much as the system allows.
 
 ";
 
@@ -103,7 +111,8 @@ mod tests {
 
     #[test]
     fn a_part_that_was_not_measured_is_not_promised() {
-        let page = text("2 cores", "nginx 1", Some("| proxy |\n"), None);
+        let parts = [(PROXY, Some("| proxy |\n".to_owned())), (OVERLOAD, None)];
+        let page = text("2 cores", "nginx 1", &parts);
         assert!(page.contains("| proxy |") && page.contains("2 cores; nginx 1."));
         assert!(!page.contains("What is left"));
     }

@@ -4,6 +4,7 @@ pub mod haproxy;
 mod launch;
 pub mod macronode;
 pub mod nginx;
+pub mod varnish;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,6 +19,10 @@ pub enum Kind {
     Nginx,
     /// HAProxy.
     Haproxy,
+    /// Varnish.
+    Varnish,
+    /// This program's own origin: nothing but a loop over sockets.
+    Bare,
     /// Ours.
     Macronode,
 }
@@ -47,7 +52,7 @@ pub enum Door {
 }
 
 impl Kind {
-    /// All of them, in the order of their turns.
+    /// The proxies, in the order of their turns.
     pub const ALL: [Self; 3] = [Self::Nginx, Self::Haproxy, Self::Macronode];
 
     /// What it is called.
@@ -55,20 +60,24 @@ impl Kind {
         match self {
             Self::Nginx => "nginx",
             Self::Haproxy => "HAProxy",
+            Self::Varnish => "Varnish",
+            Self::Bare => "bare epoll",
             Self::Macronode => "macronode",
         }
     }
 
     /// Where it is, or a sentence that says how to get it.
     pub fn find(self) -> Result<PathBuf, String> {
-        let program = match self {
-            Self::Nginx => "nginx",
-            Self::Haproxy => "haproxy",
+        let (program, package) = match self {
+            Self::Nginx => ("nginx", "nginx"),
+            Self::Haproxy => ("haproxy", "haproxy"),
+            Self::Varnish => ("varnishd", "varnish"),
+            Self::Bare => return std::env::current_exe().map_err(|error| error.to_string()),
             Self::Macronode => return crate::node::built_binary(),
         };
         on_path(program).ok_or_else(|| {
             let name = self.name();
-            format!("{name} is left out: it is not installed (apt-get install {program})")
+            format!("{name} is left out: it is not installed (apt-get install {package})")
         })
     }
 
@@ -78,7 +87,9 @@ impl Kind {
         let (flag, lead) = match self {
             Self::Nginx => ("-v", "nginx version: nginx/"),
             Self::Haproxy => ("-v", "HAProxy version "),
+            Self::Varnish => ("-V", "varnishd (varnish-"),
             Self::Macronode => ("version", "macronode "),
+            Self::Bare => return Ok(self.name().to_owned()),
         };
         let output = std::process::Command::new(&program).arg(flag).output();
         let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
@@ -87,6 +98,7 @@ impl Kind {
         let line = text.lines().next().unwrap_or_default();
         let words = line.strip_prefix(lead).unwrap_or(line).split_whitespace();
         let version = words.take(1).collect::<Vec<_>>().join(" ");
+        let version = version.trim_end_matches(')');
         Ok(format!("{} {version}", self.name()))
     }
 }

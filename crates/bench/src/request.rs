@@ -8,11 +8,11 @@ use crate::frame::{Benchmark, Effort};
 use crate::load::manual::Manual;
 use crate::origin::{PLACES, SERVICE, Settings};
 use crate::results::Wanted;
-use crate::{ALL, overload, overload_sim, proxy};
+use crate::{ALL, edge, overload, overload_sim, proxy};
 
 /// How to ask.
 pub const USAGE: &str = "usage: bench NAME [--quick] [--json] [--only WORD,...]
-       bench proxy ... [--instructions]
+       bench proxy|edge ... [--instructions]
        bench page
        bench --list
        bench soak [--minutes N]
@@ -39,6 +39,12 @@ pub enum Request {
         json: bool,
     },
     Proxy {
+        effort: Effort,
+        json: bool,
+        wanted: Wanted,
+        instructions: bool,
+    },
+    Edge {
         effort: Effort,
         json: bool,
         wanted: Wanted,
@@ -109,6 +115,12 @@ impl Options {
                 wanted: self.wanted()?,
             },
             proxy::NAME => Request::Proxy {
+                effort: self.effort(),
+                json: self.flag("--json"),
+                wanted: self.wanted()?,
+                instructions: self.flag("--instructions"),
+            },
+            edge::NAME => Request::Edge {
                 effort: self.effort(),
                 json: self.flag("--json"),
                 wanted: self.wanted()?,

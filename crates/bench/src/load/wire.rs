@@ -11,15 +11,15 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Status and body of one GET.
 pub fn ask(target: SocketAddr, path: &str) -> io::Result<(u16, Vec<u8>)> {
+    let closing = [("Connection", "close")];
+    exchange(target, &request("GET", target, path, &closing, b""))
+}
+
+/// Status and body of the answer to a request.
+pub fn exchange(target: SocketAddr, request: &[u8]) -> io::Result<(u16, Vec<u8>)> {
     let mut stream = TcpStream::connect_timeout(&target, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
-    stream.write_all(&request(
-        "GET",
-        target,
-        path,
-        &[("Connection", "close")],
-        b"",
-    ))?;
+    stream.write_all(request)?;
     let odd = || io::Error::new(io::ErrorKind::InvalidData, "not an HTTP answer");
     let (mut reader, mut body, mut buffer) = (Reader::new(Kind::Response), Vec::new(), [0; 4096]);
     while !reader.is_whole() {

@@ -46,10 +46,10 @@ impl Launch<'_> {
     pub fn start(self, port: Port) -> Result<Running, String> {
         let name = self.kind.name();
         let program = self.kind.find()?;
-        let process = self
-            .process(&program)
-            .map_err(|error| format!("{name} is left out: it does not start: {error}"))?;
         let address = port.addr();
+        let process = self
+            .process(&program, address)
+            .map_err(|error| format!("{name} is left out: it does not start: {error}"))?;
         let running = Running {
             process,
             address,
@@ -59,22 +59,12 @@ impl Launch<'_> {
         Ok(running)
     }
 
-    fn process(self, program: &Path) -> io::Result<Process> {
+    fn process(self, program: &Path, listen: SocketAddr) -> io::Result<Process> {
         // What the servers print goes to a file, as it does in service: a pipe would make its
         // reader part of the measurement.
         let shell = Program::new("/bin/sh")?.arg("-c");
         let shell = shell.arg(format!("exec \"$@\" >{OUTPUT} 2>&1")).arg("sh");
-        let (config, arguments): (_, &[&str]) = match self.kind {
-            Kind::Nginx => (
-                "nginx.conf",
-                &["-p", ".", "-c", "nginx.conf", "-e", "stderr"],
-            ),
-            Kind::Haproxy => ("haproxy.cfg", &["-db", "-f", "haproxy.cfg"]),
-            Kind::Macronode => (
-                "node.toml",
-                &["run", "--config", "node.toml", "--runtime", "single"],
-            ),
-        };
+        let (config, arguments) = self.arguments(listen);
         shell.file(config, self.config)?;
         for (name, bytes) in self.files {
             shell.file(name, bytes)?;
@@ -83,8 +73,29 @@ impl Launch<'_> {
         // A bench that is killed takes them along: nobody else would end them.
         let shell = shell.args(["setpriv", "--pdeathsig", "KILL"]);
         let shell = shell.args(["taskset", "-c", &core]).args(self.under);
-        let started = shell.arg(program).args(arguments).start();
+        let started = shell.arg(program).args(&arguments).start();
         started.map_err(io::Error::other)
+    }
+
+    /// The name of its config, and the words that make it serve by that in the foreground.
+    fn arguments(&self, listen: SocketAddr) -> (&'static str, Vec<String>) {
+        let (config, words) = match self.kind {
+            Kind::Nginx => ("nginx.conf", "-p . -c nginx.conf -e stderr".to_owned()),
+            Kind::Haproxy => ("haproxy.cfg", "-db -f haproxy.cfg".to_owned()),
+            Kind::Varnish => (
+                "cache.vcl",
+                format!("-F -j none -n state -a {listen} -f ./cache.vcl -s malloc,256m"),
+            ),
+            Kind::Bare => (
+                "none",
+                format!("origin --listen={listen} --core={SERVER_CORE}"),
+            ),
+            Kind::Macronode => (
+                "node.toml",
+                "run --config node.toml --runtime single".to_owned(),
+            ),
+        };
+        (config, words.split(' ').map(str::to_owned).collect())
     }
 }
 
@@ -94,24 +105,13 @@ impl Running {
         self.address
     }
 
-    /// Processor time so far, of all its threads, in user and system mode.
+    /// Processor time so far, of all its threads and those of its children, in user and system mode.
     pub fn cpu_time(&self) -> Duration {
-        let mut clock = MaybeUninit::uninit();
-        // SAFETY: the pointer is valid for one clock id, which the call fills when it succeeds.
-        let status = unsafe { libc::clock_getcpuclockid(self.process.pid(), clock.as_mut_ptr()) };
-        if status != 0 {
-            return Duration::ZERO;
-        }
-        let mut time = MaybeUninit::<libc::timespec>::uninit();
-        // SAFETY: the clock id was filled; the pointer is valid for one timespec.
-        let status = unsafe { libc::clock_gettime(clock.assume_init(), time.as_mut_ptr()) };
-        if status != 0 {
-            return Duration::ZERO;
-        }
-        // SAFETY: the call succeeded.
-        let time = unsafe { time.assume_init() };
-        let nanos = time.tv_nsec.unsigned_abs() as u32;
-        Duration::new(time.tv_sec.unsigned_abs(), nanos)
+        let pid = self.process.pid();
+        let listed = format!("/proc/{pid}/task/{pid}/children");
+        let listed = std::fs::read_to_string(listed).unwrap_or_default();
+        let children = listed.split_whitespace().filter_map(|pid| pid.parse().ok());
+        children.chain([pid]).map(cpu_time).sum()
     }
 
     /// Asks it to end, waits for that, and gives what it printed.
@@ -157,4 +157,24 @@ impl Running {
         }
         Ok(())
     }
+}
+
+/// Of one process; nothing when it has ended.
+fn cpu_time(pid: i32) -> Duration {
+    let mut clock = MaybeUninit::uninit();
+    // SAFETY: the pointer is valid for one clock id, which the call fills when it succeeds.
+    let status = unsafe { libc::clock_getcpuclockid(pid, clock.as_mut_ptr()) };
+    if status != 0 {
+        return Duration::ZERO;
+    }
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the clock id was filled; the pointer is valid for one timespec.
+    let status = unsafe { libc::clock_gettime(clock.assume_init(), time.as_mut_ptr()) };
+    if status != 0 {
+        return Duration::ZERO;
+    }
+    // SAFETY: the call succeeded.
+    let time = unsafe { time.assume_init() };
+    let nanos = time.tv_nsec.unsigned_abs() as u32;
+    Duration::new(time.tv_sec.unsigned_abs(), nanos)
 }

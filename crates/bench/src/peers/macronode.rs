@@ -1,5 +1,7 @@
 //! Our own configs.
 
+use std::net::SocketAddr;
+
 use super::{Door, Place};
 
 /// Everything on that a team would have on: routes, a quota, the fair queue, the limit, metrics.
@@ -91,6 +93,32 @@ endpoints = [\"http://{origin}\"]
 path = \"/\"
 upstream = \"main\"
 "
+    )
+}
+
+/// Packs beside the config, each in a file of its own name, without a limit on requests a second.
+pub fn packs(listen: SocketAddr, names: &[&str]) -> String {
+    let pack = |name: &&str| {
+        format!(
+            "
+[[edge.packs]]
+name = \"{name}\"
+path = \"{name}.pmtiles\"
+"
+        )
+    };
+    let packs: String = names.iter().map(pack).collect();
+    format!(
+        "{NODE}
+[edge]
+listen = [\"{listen}\"]
+
+[edge.limits]
+rps = 0
+
+[edge.access_log]
+level = \"off\"
+{packs}"
     )
 }
 

@@ -1,5 +1,7 @@
 //! nginx's configs. One process: what it is measured with is what a worker does.
 
+use std::net::SocketAddr;
+
 use super::launch::ACCESS_LOG;
 use super::{Door, Place};
 
@@ -41,6 +43,26 @@ const KEPT_LOCATION: &str = "location / {
             proxy_set_header Host $host;
             proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
         }";
+
+/// Files beside the config, opened once and sent by the kernel.
+pub fn files(listen: SocketAddr) -> String {
+    whole(
+        16_384,
+        &format!(
+            "access_log off;
+    keepalive_requests 1000000000;
+    sendfile on;
+    tcp_nopush on;
+    open_file_cache max=100 inactive=1h;
+    open_file_cache_valid 1h;
+    default_type application/octet-stream;
+    server {{
+        listen {listen} backlog=4096;
+        root .;
+    }}"
+        ),
+    )
+}
 
 /// As Debian packages it, with the one line that makes it a proxy.
 pub fn packaged(place: &Place) -> String {

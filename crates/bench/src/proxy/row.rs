@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::case::Case;
-use super::{Measured, Sample};
-use crate::frame::Quantiles;
 use crate::peers::Kind;
 use crate::results::{Keyed, rounded, today};
+use crate::turns::{Measured, median};
 
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,23 +37,16 @@ impl Keyed for Row {
 }
 
 pub(super) fn rows(case: &Case, all: &[Measured]) -> Vec<Row> {
-    let of = |kind: Kind| all.iter().find(|measured| measured.kind == kind);
     let row = |measured: &Measured| {
-        let (kind, own) = (measured.kind, &measured.samples);
-        let to = |other: Kind| {
-            let other = of(other).filter(|other| other.kind != kind)?;
-            ratio(own, &other.samples)
-        };
-        let each = Quantiles::of(own.iter().map(|sample| sample.each));
-        let spread = (each.at(0.9) - each.at(0.1)) / each.at(0.5);
+        let own = &measured.samples;
         Row {
             case: case.name.to_owned(),
-            server: kind.name().to_owned(),
+            server: measured.kind.name().to_owned(),
             unit: case.unit().to_owned(),
-            each: rounded(each.at(0.5)),
-            to_nginx: to(Kind::Nginx),
-            to_haproxy: to(Kind::Haproxy),
-            spread: rounded(spread),
+            each: rounded(measured.each().at(0.5)),
+            to_nginx: measured.ratio_to(Kind::Nginx, all),
+            to_haproxy: measured.ratio_to(Kind::Haproxy, all),
+            spread: measured.spread(),
             per_s: median(own.iter().map(|sample| sample.per_s)),
             p50_us: median(own.iter().filter_map(|sample| sample.p50_us)),
             p99_us: median(own.iter().filter_map(|sample| sample.p99_us)),
@@ -73,15 +65,4 @@ fn logged_percent(measured: &Measured) -> Option<f64> {
     let answers: u64 = measured.samples.iter().map(|sample| sample.answers).sum();
     let percent = measured.lines? as f64 * 100.0 / answers.max(1) as f64;
     Some(rounded(percent.min(100.0)))
-}
-
-fn ratio(own: &[Sample], others: &[Sample]) -> Option<f64> {
-    let pairs = own.iter().zip(others);
-    median(pairs.map(|(own, other)| own.each / other.each))
-}
-
-/// Of nothing there is none.
-fn median(numbers: impl Iterator<Item = f64>) -> Option<f64> {
-    let numbers: Vec<f64> = numbers.filter(|number| number.is_finite()).collect();
-    (!numbers.is_empty()).then(|| rounded(Quantiles::of(numbers.into_iter()).at(0.5)))
 }

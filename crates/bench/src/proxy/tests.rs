@@ -59,15 +59,6 @@ fn what_is_shown_holds_every_row_and_marks_an_invalid_one() {
 }
 
 #[test]
-fn a_missing_server_leaves_the_others() {
-    let tried = [
-        (Kind::Nginx, Err("not installed".to_owned())),
-        (Kind::Haproxy, Ok(1)),
-    ];
-    assert_eq!(told(tried), [(Kind::Haproxy, 1)]);
-}
-
-#[test]
 fn a_post_carries_its_body() {
     let post = Case::ALL.iter().find(|case| case.body_bytes > 0).unwrap();
     let request = post.request("127.0.0.1:1".parse().unwrap());

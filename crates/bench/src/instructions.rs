@@ -1,21 +1,33 @@
 //! Instructions a request in user mode: the same on a busy machine as on a quiet one.
 
-use super::{Sample, Stand};
 use crate::load::closed::Until;
-use crate::peers::{Kind, on_path};
+use crate::peers::{Kind, Running, on_path};
+use crate::turns::Sample;
 
 const FEW: u64 = 500;
 const MANY: u64 = 3_500;
+const UNDER: [&str; 3] = ["valgrind", "--tool=callgrind", "--callgrind-out-file=calls"];
 
-/// Two runs of different length: what start and end cost is the same in both.
-pub(super) fn count(stand: &Stand<'_>, kind: Kind) -> Result<Sample, String> {
+/// Two runs of different length: what start and end cost is the same in both. `start` runs the server under the
+/// given words, `load` asks it.
+pub(crate) fn count(
+    kind: Kind,
+    start: impl Fn(&[&str]) -> Result<Running, String>,
+    load: impl Fn(&Running, Until) -> Result<Sample, String>,
+) -> Result<Sample, String> {
     if on_path("valgrind").is_none() {
         let name = kind.name();
         return Err(format!(
             "{name}: no instructions without valgrind (apt-get install valgrind)"
         ));
     }
-    let (few, many) = (run(stand, kind, FEW)?, run(stand, kind, MANY)?);
+    let run = |requests| -> Result<u64, String> {
+        let server = start(&UNDER)?;
+        let sample = load(&server, Until::Answers(requests));
+        let sample = sample.map_err(|error| format!("{} under valgrind: {error}", kind.name()))?;
+        counted(kind, &sample, &server.end())
+    };
+    let (few, many) = (run(FEW)?, run(MANY)?);
     Ok(Sample {
         each: many.saturating_sub(few) as f64 / (MANY - FEW) as f64,
         per_s: f64::NAN,
@@ -26,11 +38,7 @@ pub(super) fn count(stand: &Stand<'_>, kind: Kind) -> Result<Sample, String> {
     })
 }
 
-fn run(stand: &Stand<'_>, kind: Kind, requests: u64) -> Result<u64, String> {
-    let under = ["valgrind", "--tool=callgrind", "--callgrind-out-file=calls"];
-    let server = stand.start(kind, &under)?;
-    let sample = stand.closed(&server, Until::Answers(requests));
-    let sample = sample.map_err(|error| format!("{} under valgrind: {error}", kind.name()))?;
+fn counted(kind: Kind, sample: &Sample, printed: &str) -> Result<u64, String> {
     if sample.failures > 0 {
         return Err(format!(
             "{} under valgrind: {} requests failed",
@@ -38,8 +46,7 @@ fn run(stand: &Stand<'_>, kind: Kind, requests: u64) -> Result<u64, String> {
             sample.failures
         ));
     }
-    let printed = server.end();
-    collected(&printed).ok_or_else(|| format!("valgrind said something else: {printed}"))
+    collected(printed).ok_or_else(|| format!("valgrind said something else: {printed}"))
 }
 
 /// From `==12== Collected : 123456`.
