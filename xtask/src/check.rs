@@ -3,6 +3,7 @@
 use crate::Outcome;
 use crate::args::Args;
 use crate::layering;
+use crate::preview;
 use crate::shell::Invocation;
 use crate::steps::{Done, Series, Step};
 use crate::tally::Tally;
@@ -28,6 +29,11 @@ const GATE: Series = Series {
             run: layering,
         },
         Step {
+            name: "preview",
+            about: "the preview page is built from its sources",
+            run: preview,
+        },
+        Step {
             name: "clippy",
             about: "lints, among them the banned channels, spawns and clocks",
             run: clippy,
@@ -49,6 +55,10 @@ pub(crate) fn run(args: Args) -> Outcome {
 
 fn fmt(_: &mut Tally) -> Result<Done, String> {
     passed(Invocation::cargo(&["fmt", "--all", "--check"]).run())
+}
+
+fn preview(_: &mut Tally) -> Result<Done, String> {
+    passed(preview::check())
 }
 
 /// Twice: a feature adds code, and leaving it out can leave other code unused.

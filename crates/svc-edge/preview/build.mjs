@@ -1,6 +1,6 @@
 // Builds dist/ from src/: one script, MapLibre's worker, the page and the licences. Takes the directory of node_modules.
 
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -59,6 +59,18 @@ function licence(name) {
   return text(join(here, "licences", `${name}.txt`));
 }
 
+/** FNV-1a of the sources: by it `cargo xtask check` sees that they changed since. */
+function sources() {
+  const names = readdirSync(join(here, "src")).map((name) => `src/${name}`);
+  let hash = 0xcbf29ce484222325n;
+  for (const name of ["build.mjs", "package-lock.json", ...names.sort()]) {
+    for (const byte of Buffer.concat([Buffer.from(`${name}\0`), readFileSync(join(here, name))])) {
+      hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+    }
+  }
+  return `${hash.toString(16).padStart(16, "0")}\n`;
+}
+
 const dist = join(here, "dist");
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
@@ -73,3 +85,4 @@ put("app.css", await stylesheet(join(here, "src/app.css")));
 put("app.js.gz", pack(await script(join(here, "src/app.mjs"))));
 put("worker.js.gz", pack(await script(join(modules, "maplibre-gl/dist/maplibre-gl-worker.mjs"))));
 put("licences.txt", licences());
+put("built-from.txt", sources());
