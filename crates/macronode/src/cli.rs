@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub(crate) use pack::{ConvertArgs, ExtractArgs, LookArgs, PackCommand};
 pub(crate) use tiles::TilesArgs;
 
 pub(crate) use credentials::{AttenuateArgs, InspectArgs, KeyCommand, MintArgs, PassportCommand};
 
 mod credentials;
+mod pack;
 mod tiles;
 
 /// A gateway and edge node that stays up, stays fair and stays fast when everything around it does not.
@@ -52,6 +54,9 @@ pub(crate) enum Command {
     /// Make, narrow and read passports: tokens that say what their holder may do.
     #[command(subcommand)]
     Passport(PassportCommand),
+    /// Look at tile packs, check them, and make others of them.
+    #[command(subcommand)]
+    Pack(PackCommand),
     /// Print the version.
     Version {
         /// As JSON.

@@ -21,7 +21,7 @@ pub(crate) enum Exit {
     Unreachable,
     /// The doctor found something that must be mended.
     Unhealthy,
-    /// The running node refused what was asked of it, or a passport is not good.
+    /// The running node refused what was asked of it, or a passport or a pack is not good.
     Refused,
 }
 
@@ -68,7 +68,7 @@ impl Exit {
             Exit::Unreachable => "no running node was found, or it did not answer",
             Exit::Unhealthy => "the doctor found something that must be mended",
             Exit::Refused => {
-                "the running node refused what was asked of it, or a passport is not good"
+                "the running node refused what was asked of it, or a passport or a pack is not good"
             }
         }
     }

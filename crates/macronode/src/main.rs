@@ -19,6 +19,7 @@ mod files;
 mod handover;
 mod inspect;
 mod operate;
+mod pack;
 mod reference;
 mod reporter;
 mod run;
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         Command::Reload(args) => operate::reload(args),
         Command::Key(command) => credentials::key(command),
         Command::Passport(command) => credentials::passport(command),
+        Command::Pack(command) => pack::pack(command),
         Command::Version { json } => version(*json),
         Command::Completions { shell } => {
             clap_complete::generate(
