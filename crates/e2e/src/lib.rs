@@ -7,9 +7,11 @@ use std::time::Duration;
 use testkit::process::{Process, Program};
 
 pub mod command;
+pub mod edge;
 pub mod gateway;
 pub mod good;
 pub mod log;
+pub mod packfile;
 pub mod readiness;
 mod rounds;
 pub mod schema;

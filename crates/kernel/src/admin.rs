@@ -1,5 +1,7 @@
-//! The admin server: metrics, health, readiness, version, status; drain and reload for who has the token.
+//! The admin server: metrics, health, readiness, version, status; drain, reload and what services
+//! do, for who has the token.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -35,6 +37,12 @@ pub struct Identity {
 /// Something more to say in `/status`, asked each time.
 pub type Facts = Arc<dyn Fn() -> Value + Send + Sync>;
 
+/// What a service does for who has the token, by a request's query; or why the query makes no sense.
+pub type Action = Arc<dyn Fn(String) -> Doing + Send + Sync>;
+
+/// An action under way.
+pub type Doing = Pin<Box<dyn Future<Output = Result<Value, String>> + Send>>;
+
 /// What the admin server answers with.
 pub struct Admin {
     kernel: Kernel,
@@ -48,6 +56,8 @@ pub struct Admin {
     facts: Vec<(&'static str, Facts)>,
     /// Pages that the kernel does not know.
     pages: Vec<Page>,
+    /// What services do on demand.
+    actions: Vec<(&'static Route, Action)>,
     rejections: Rejections,
 }
 
@@ -76,6 +86,7 @@ impl Admin {
             guarded,
             facts,
             pages: Vec::new(),
+            actions: Vec::new(),
             rejections,
         }
     }
@@ -87,11 +98,19 @@ impl Admin {
         self
     }
 
+    /// One more thing to do for who has the token.
+    #[must_use]
+    pub fn with_action(mut self, route: &'static Route, action: Action) -> Self {
+        self.actions.push((route, action));
+        self
+    }
+
     /// Everything it answers.
     fn routes(&self) -> impl Iterator<Item = &Route> {
         ROUTES
             .iter()
             .chain(self.pages.iter().map(|page| page.route))
+            .chain(self.actions.iter().map(|(route, _)| *route))
     }
 
     fn route(&self, method: &Method, path: &str) -> Option<&Route> {
@@ -157,9 +176,17 @@ impl Admin {
         status
     }
 
-    fn post(&self, request: &Request<Incoming>) -> Answer {
+    async fn post(&self, request: &Request<Incoming>) -> Answer {
         if let Err(why) = self.authorize(request) {
             return self.rejections.answer(Reject::UNAUTHORIZED, why);
+        }
+        let path = request.uri().path();
+        if let Some((_, action)) = self.actions.iter().find(|(route, _)| route.path == path) {
+            let query = request.uri().query().unwrap_or("");
+            return match action(query.to_owned()).await {
+                Ok(done) => json_answer(done),
+                Err(why) => self.rejections.answer(Reject::BAD_REQUEST, &why),
+            };
         }
         let said = match request.uri().path() {
             "/drain" => {
@@ -225,7 +252,7 @@ impl Handler for Admin {
                 Some(route) => self.get(route, &request),
                 None => self.unknown(path),
             },
-            Method::POST if self.route(&Method::POST, path).is_some() => self.post(&request),
+            Method::POST if self.route(&Method::POST, path).is_some() => self.post(&request).await,
             _ => self.unknown(path),
         }
     }

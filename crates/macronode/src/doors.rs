@@ -25,8 +25,10 @@ pub(crate) struct Doors {
     pub(crate) gateway: Vec<Arc<Door>>,
     /// Of the gateway, with TLS.
     pub(crate) gateway_tls: Vec<Arc<Door>>,
-    /// Of the edge.
+    /// Of the edge, without TLS.
     pub(crate) edge: Vec<Arc<Door>>,
+    /// Of the edge, with TLS.
+    pub(crate) edge_tls: Vec<Arc<Door>>,
     /// Of the demonstration.
     pub(crate) demo: Option<Arc<Door>>,
     /// Of the demonstration's origin.
@@ -108,7 +110,9 @@ impl Doors {
         let gateway = doors("gateway.listen", &gateway::HTTP, plain)?;
         let gateway_tls = doors("gateway.tls.listen", &gateway::TLS, secure)?;
         let of_edge = text.edge.as_ref().map(Edge::addresses);
-        let edge = doors("edge.listen", &edge::HTTP, of_edge.unwrap_or_default())?;
+        let (plain, secure) = of_edge.unwrap_or_default();
+        let edge = doors("edge.listen", &edge::HTTP, plain)?;
+        let edge_tls = doors("edge.tls.listen", &edge::TLS, secure)?;
         let crowd = demo_text.and_then(|demo| demo.crowd.as_ref());
         let origin = crowd.map(|crowd| door(ORIGIN.name, "demo.crowd.origin", crowd.origin));
         Ok(Self {
@@ -116,6 +120,7 @@ impl Doors {
             gateway,
             gateway_tls,
             edge,
+            edge_tls,
             demo,
             origin: origin.transpose()?,
         })
@@ -133,7 +138,7 @@ impl Doors {
     fn all(&self) -> impl Iterator<Item = &Arc<Door>> {
         let gateway = self.gateway.iter().chain(&self.gateway_tls);
         let others = [Some(&self.admin), self.demo.as_ref(), self.origin.as_ref()];
-        let edge = self.edge.iter();
+        let edge = self.edge.iter().chain(&self.edge_tls);
         gateway.chain(edge).chain(others.into_iter().flatten())
     }
 

@@ -15,12 +15,13 @@ use crate::exit::Exit;
 use crate::{demo, tree};
 
 /// What every crate brings into the node.
-static TABLES: [&Tables; 6] = [
+static TABLES: [&Tables; 7] = [
     &KERNEL,
     &gateway::TABLES,
     &gateway::DOOR_TABLES,
     &gateway::UPSTREAM_TABLES,
     &svc_edge::tree::TABLES,
+    &svc_edge::tree::ORIGIN_TABLES,
     &demo::TABLES,
 ];
 
@@ -232,7 +233,11 @@ fn metrics() -> String {
         rows,
     );
     text.push('\n');
-    let pages = [&svc_gateway::view::PAGE, &svc_edge::view::PAGE];
+    let pages = [
+        &svc_gateway::view::PAGE,
+        &svc_edge::view::PAGE,
+        &svc_edge::purge::ACTION,
+    ];
     let routes = ROUTES.iter().chain(pages);
     let routes = routes.map(|route| {
         vec![

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kernel::Kernel;
-use kernel::admin::{Admin, Facts, Identity};
+use kernel::admin::{Admin, Doing, Facts, Identity};
 use kernel::blocking::Blocking;
 use kernel::config::{Live, ReloadRequests, Reloader};
 use kernel::drain::Phase;
@@ -41,7 +41,7 @@ pub(crate) static CONFIG: ChildSpec = ChildSpec {
 };
 
 /// Every child this node may have, for the reference page.
-pub(crate) static SPECS: [&ChildSpec; 26] = [
+pub(crate) static SPECS: [&ChildSpec; 32] = [
     &ADMIN,
     &CONFIG,
     &reporter::REPORTER,
@@ -58,10 +58,16 @@ pub(crate) static SPECS: [&ChildSpec; 26] = [
     &gateway::TLS[2],
     &gateway::TLS[3],
     &edge::PACKS,
+    &edge::ORIGINS,
+    &edge::FILLS,
     &edge::HTTP[0],
     &edge::HTTP[1],
     &edge::HTTP[2],
     &edge::HTTP[3],
+    &edge::TLS[0],
+    &edge::TLS[1],
+    &edge::TLS[2],
+    &edge::TLS[3],
     &demo::WORKERS,
     &demo::DOOR,
     &demo::LOAD,
@@ -112,8 +118,8 @@ pub(crate) fn children(text: &NodeText, parts: &Parts) -> Vec<Child> {
         ));
     }
     if let Some(edge) = &parts.edge {
-        let doors = parts.doors.edge.clone();
-        children.extend(edge::children(edge, &parts.kernel, doors));
+        let (plain, secure) = (parts.doors.edge.clone(), parts.doors.edge_tls.clone());
+        children.extend(edge::children(edge, &parts.kernel, plain, secure));
     }
     if let (Some(demo), Some(door)) = (&text.demo, &parts.doors.demo) {
         children.extend(demo::children(
@@ -179,6 +185,13 @@ fn admin(text: &NodeText, parts: &Parts) -> Child {
     let edge = parts.edge.clone();
     let view = move || json!(edge.as_ref().map(|edge| edge.view()));
     let admin = admin.with_page(&svc_edge::view::PAGE, Arc::new(view));
+    let admin = match parts.edge.clone() {
+        None => admin,
+        Some(edge) => {
+            let purge = move |query| -> Doing { Box::pin(edge.clone().purge(query)) };
+            admin.with_action(&svc_edge::purge::ACTION, Arc::new(purge))
+        }
+    };
     let (admin, door, bounds) = (
         Arc::new(admin),
         parts.doors.admin.clone(),

@@ -11,6 +11,7 @@ use http::header::ORIGIN;
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response};
 use http_body::Body;
+use http_body_util::Limited;
 use http_rules::authority::Authority;
 use http_rules::{framing, path, request_id};
 use tokio::time::Instant;
@@ -24,7 +25,7 @@ use crate::respond::{self, Asked};
 use crate::shared::Shared;
 use crate::tilejson::{self, Base};
 use crate::wish::{self, Wish};
-use crate::{cors, preview, raw, tiles};
+use crate::{cas, cors, preview, raw, tiles};
 
 /// Answers a request.
 pub(crate) async fn answer(
@@ -36,18 +37,7 @@ pub(crate) async fn answer(
     let began = shared.timeline.now();
     let (parts, upload) = request.into_parts();
     let mut kind = wish::OTHER;
-    let late = shared.timeline.instant(began + plan.patience);
-    let served = {
-        let story = pin!(serve(
-            shared,
-            plan,
-            &parts,
-            &upload,
-            visit,
-            (began, &mut kind)
-        ));
-        in_time(story, late).await.unwrap_or(Err(Refusal::Timeout))
-    };
+    let served = serve(shared, plan, &parts, upload, visit, (began, &mut kind)).await;
     let mut answer = served.unwrap_or_else(|refusal| {
         shared.metrics.refused(&refusal);
         let id = id(&parts);
@@ -69,16 +59,24 @@ async fn serve(
     shared: &Arc<Shared>,
     plan: &Plan,
     parts: &Parts,
-    upload: &Upload,
+    upload: Upload,
     visit: &Visit,
     (began, kind): (Duration, &mut usize),
 ) -> Result<Response<EdgeBody>, Refusal> {
     let authority = read(parts, visit)?;
-    fits(plan, upload)?;
+    fits(plan, &upload)?;
     plan.charge(began)?;
     let place = shared.enter(plan.text.limits.inflight);
     let place = Some(place.ok_or(Refusal::NodeBusy)?);
-    let wish = Wish::of(parts.uri.path())?;
+    let path = parts.uri.path();
+    if let Some(mount) = shared.origins.find(path) {
+        *kind = wish::ORIGIN;
+        let upload = Limited::new(upload, plan.body_bytes());
+        // It has deadlines of its own: one for each try, and for each piece of what comes.
+        let answer = Box::pin(shared.origins.answer(&mount, parts, upload)).await?;
+        return Ok(answer.map(|body| body.keeping(place)));
+    }
+    let wish = Wish::of(path)?;
     *kind = wish.kind();
     if parts.method == Method::OPTIONS {
         return Ok(plan.cors.options(&parts.headers));
@@ -90,7 +88,9 @@ async fn serve(
         parts,
         now: kernel::clock::unix_time().as_secs(),
     };
-    let answer = fulfil(shared, plan, wish, asked, &authority, visit).await?;
+    let story = pin!(fulfil(shared, plan, wish, asked, &authority, visit));
+    let late = shared.timeline.instant(began + plan.patience);
+    let answer = in_time(story, late).await.ok_or(Refusal::Timeout)??;
     Ok(answer.map(|body| body.keeping(place)))
 }
 
@@ -136,6 +136,10 @@ async fn fulfil(
             let whole = raw::of(&mounted, plan)?;
             let answer = respond::representation(asked, &whole, disk).await;
             answer.inspect_err(|refusal| shared.heed(refusal))
+        }
+        Wish::Object(hash) => {
+            let object = cas::find(shared, hash).await?;
+            respond::representation(asked, &object, disk).await
         }
         Wish::Preview(name) => {
             shared.catalogue.find(name)?;

@@ -18,7 +18,11 @@ pub struct EdgeBody {
 enum Content {
     Whole(Bytes),
     Pieces(Box<Pieces>),
+    Stream(Stream),
 }
+
+/// A body that comes as it is made.
+type Stream = Pin<Box<dyn Body<Data = Bytes, Error = BrokenOff> + Send>>;
 
 /// Why an answer broke off after it had begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +30,9 @@ pub enum BrokenOff {
     /// The file it comes from changed, or cannot be read any more.
     #[error("what was being sent cannot be read any more")]
     Unreadable,
+    /// The origin's answer broke off.
+    #[error("what was being fetched broke off")]
+    Origin,
 }
 
 impl EdgeBody {
@@ -41,6 +48,16 @@ impl EdgeBody {
     pub(crate) fn pieces(pieces: Pieces) -> Self {
         Self {
             content: Content::Pieces(Box::new(pieces)),
+            place: None,
+        }
+    }
+
+    /// It comes from elsewhere, as it comes.
+    pub(crate) fn stream(
+        body: impl Body<Data = Bytes, Error = BrokenOff> + Send + 'static,
+    ) -> Self {
+        Self {
+            content: Content::Stream(Box::pin(body)),
             place: None,
         }
     }
@@ -66,6 +83,7 @@ impl Body for EdgeBody {
             Content::Pieces(pieces) => pieces
                 .poll_next(cx)
                 .map(|piece| piece.map(|piece| piece.map(Frame::data))),
+            Content::Stream(body) => body.as_mut().poll_frame(cx),
         }
     }
 
@@ -73,13 +91,15 @@ impl Body for EdgeBody {
         match &self.content {
             Content::Whole(whole) => whole.is_empty(),
             Content::Pieces(pieces) => pieces.left() == 0,
+            Content::Stream(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(match &self.content {
-            Content::Whole(whole) => whole.len() as u64,
-            Content::Pieces(pieces) => pieces.left(),
-        })
+        match &self.content {
+            Content::Whole(whole) => SizeHint::with_exact(whole.len() as u64),
+            Content::Pieces(pieces) => SizeHint::with_exact(pieces.left()),
+            Content::Stream(body) => body.size_hint(),
+        }
     }
 }

@@ -7,10 +7,15 @@ use serde::{Deserialize, Serialize};
 use strict_config::Report;
 
 pub use bounds::{LimitsText, TimeoutsText};
+pub use front_door::text::TlsText;
+pub use origins::{
+    CookiesText, LifetimeText, OriginText, QueryText, RangesText, RedirectsText,
+};
 pub use store::StoreText;
 
 mod bounds;
 mod check;
+mod origins;
 mod store;
 
 pub(crate) use check::is_name;
@@ -25,6 +30,8 @@ pub struct EdgeText {
         extend("x-reload" = "restart", "x-allowed" = "a list of IP:PORT, such as [\"0.0.0.0:8640\"]")
     )]
     pub listen: Vec<SocketAddr>,
+    /// The TLS doors; absent: plain HTTP only.
+    pub tls: Option<TlsText>,
     /// What clients call it, for the addresses in TileJSON; absent: the authority each of them asked.
     #[schemars(
         length(min = 1, max = 2048),
@@ -37,10 +44,13 @@ pub struct EdgeText {
     /// Directories whose packs are all served, each by the name of its file. Followed as files come and go.
     #[schemars(length(max = 64), inner(length(min = 1, max = 4096)))]
     pub pack_dirs: Vec<String>,
+    /// Origins whose answers are kept, each at a mount of its own.
+    #[schemars(length(max = 1_000))]
+    pub origins: Vec<OriginText>,
     /// How long others may keep what comes out of a pack before they ask again, in seconds.
     #[schemars(range(min = 0, max = 31_536_000))]
     pub max_age_s: u32,
-    /// Bytes of ready answers kept in memory.
+    /// Bytes of ready answers kept in memory; half of them for origins, where there are some.
     #[schemars(range(min = 0, max = 1_099_511_627_776_u64))]
     pub memory_bytes: u64,
     /// Where objects are kept; absent: in memory only.
@@ -59,9 +69,11 @@ impl Default for EdgeText {
     fn default() -> Self {
         Self {
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 8640))],
+            tls: None,
             public_url: None,
             packs: Vec::new(),
             pack_dirs: Vec::new(),
+            origins: Vec::new(),
             max_age_s: 300,
             memory_bytes: 256 * 1024 * 1024,
             store: None,
@@ -144,6 +156,14 @@ pub enum AccessLevel {
 }
 
 impl EdgeText {
+    /// Bytes in memory for what comes out of packs, and for what comes from origins.
+    pub(crate) fn memory(&self) -> (u64, u64) {
+        match self.origins.is_empty() {
+            true => (self.memory_bytes, 0),
+            false => (self.memory_bytes / 2, self.memory_bytes / 2),
+        }
+    }
+
     /// Says everything that contradicts. Under amnesia nothing may ask for a disk to write to.
     pub fn contradictions(&self, amnesia: bool, report: &mut Report) {
         check::check(self, amnesia, report);

@@ -43,8 +43,11 @@ impl Cors {
         }
     }
 
-    /// Says in an answer who may read it.
+    /// Says in an answer who may read it, unless an origin has said so.
     pub(crate) fn permit(&self, origin: Option<&HeaderValue>, answer: &mut HeaderMap) {
+        if answer.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
+            return;
+        }
         if self.everybody {
             answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
             answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);

@@ -25,25 +25,28 @@ pub struct Edge {
     pub(crate) shared: Arc<Shared>,
     plan: ArcSwap<Plan>,
     plain: ArcSwap<DoorSettings>,
+    secure: ArcSwap<DoorSettings>,
 }
 
 impl Edge {
     /// An edge by this config, or what is wrong with it.
     pub fn new(kernel: &Kernel, text: &EdgeText) -> Result<Arc<Self>, String> {
+        let (plain, secure) = doors(text)?;
         Ok(Arc::new(Self {
-            shared: Shared::new(kernel, text.memory_bytes),
+            shared: Shared::new(kernel, text)?,
             plan: ArcSwap::from_pointee(Plan::new(text)?),
-            plain: ArcSwap::from_pointee(door(text)?),
+            plain: ArcSwap::from_pointee(plain),
+            secure: ArcSwap::from_pointee(secure),
         }))
     }
 
     /// Another config from the next request on; what is under way keeps the one it began with.
     pub fn apply(&self, text: &EdgeText) -> Result<(), String> {
-        let (plain, plan) = (door(text)?, Plan::new(text)?);
+        let ((plain, secure), plan) = (doors(text)?, Plan::new(text)?);
+        self.shared.apply(text)?;
         self.plan.store(Arc::new(plan));
         self.plain.store(Arc::new(plain));
-        self.shared.memory.resize(text.memory_bytes);
-        self.shared.look.notify_one();
+        self.secure.store(Arc::new(secure));
         Ok(())
     }
 
@@ -55,19 +58,31 @@ impl Edge {
         self.plain.load_full()
     }
 
-    /// Where it listens for plain connections, as configured.
-    pub fn addresses(text: &EdgeText) -> Vec<SocketAddr> {
-        text.listen.clone()
+    pub(crate) fn secure_door(&self) -> Arc<DoorSettings> {
+        self.secure.load_full()
+    }
+
+    /// Reads the certificates again, and takes them over if they can be used. Reads from the disk.
+    pub(crate) fn renew_certificates(&self) -> Result<(), String> {
+        let (_, secure) = doors(&self.plan().text)?;
+        self.secure.store(Arc::new(secure));
+        Ok(())
+    }
+
+    /// Where it listens for plain and for TLS connections, as configured.
+    pub fn addresses(text: &EdgeText) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
+        let secure = text.tls.as_ref().map(|tls| tls.listen.clone());
+        (text.listen.clone(), secure.unwrap_or_default())
     }
 }
 
-fn door(text: &EdgeText) -> Result<DoorSettings, String> {
+fn doors(text: &EdgeText) -> Result<(DoorSettings, DoorSettings), String> {
     let ms = Duration::from_millis;
     let accept_rate = match text.limits.accepts_per_ip {
         0 => None,
         rate => Some(Rate::new(rate, Duration::from_secs(1)).map_err(|error| error.to_string())?),
     };
-    Ok(DoorSettings {
+    let plain = DoorSettings {
         max_connections: text.limits.connections,
         accept_rate,
         streams_per_connection: text.limits.streams,
@@ -79,7 +94,13 @@ fn door(text: &EdgeText) -> Result<DoorSettings, String> {
             idle: ms(text.timeouts.idle_ms),
         },
         ..DoorSettings::default()
-    })
+    };
+    let mut secure = plain.clone();
+    if let Some(text) = &text.tls {
+        let loaded = text.load().map_err(|error| error.to_string())?;
+        secure.tls = Some(Arc::new(loaded));
+    }
+    Ok((plain, secure))
 }
 
 impl Service for Edge {

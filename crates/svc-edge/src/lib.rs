@@ -4,16 +4,21 @@
 
 mod asset;
 mod body;
+mod cas;
+mod certificates;
 pub mod config;
 mod cors;
 mod edge;
+mod flight;
 mod memory;
 pub mod metrics;
 mod negotiate;
+mod origin;
 mod packs;
 mod pieces;
 mod plan;
 mod preview;
+pub mod purge;
 mod raw;
 mod reject;
 mod representation;
@@ -28,4 +33,5 @@ mod wish;
 
 pub use body::{BrokenOff, EdgeBody};
 pub use edge::Edge;
+pub use origin::Purge;
 pub use reject::{Reason, reasons};

@@ -1,4 +1,4 @@
-//! Ready representations of tiles, kept by how much they are asked for, within so many bytes.
+//! Ready representations, kept by how much they are asked for, within so many bytes.
 
 use std::sync::Arc;
 
@@ -8,12 +8,13 @@ use quick_cache::sync::{Cache, PlaceholderGuard};
 use crate::negotiate::Form;
 use crate::representation::Representation;
 
-/// Which representation: of a pack as it was mounted, so that what replaces it never shares a key.
+/// Which representation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
-    pub(crate) mount: u64,
-    pub(crate) tile: u64,
-    pub(crate) form: Form,
+pub(crate) enum Key {
+    /// Of a pack as it was mounted, so that what replaces it never shares a key.
+    Tile { mount: u64, tile: u64, form: Form },
+    /// What a hash stands for is never anything else.
+    Object(verified_store::Hash),
 }
 
 #[derive(Clone, Debug)]

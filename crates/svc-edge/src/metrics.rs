@@ -63,6 +63,27 @@ pub static MEMORY_ITEMS: MetricSpec = MetricSpec {
     labels: &[],
     help: "Ready answers in memory",
 };
+/// What the store holds.
+pub static STORE_BYTES: MetricSpec = MetricSpec {
+    name: "edge_store_bytes",
+    kind: Kind::Gauge,
+    labels: &[],
+    help: "Bytes of the objects in the store",
+};
+/// How many objects the store holds.
+pub static STORE_OBJECTS: MetricSpec = MetricSpec {
+    name: "edge_store_objects",
+    kind: Kind::Gauge,
+    labels: &[],
+    help: "Objects in the store",
+};
+/// What has happened to objects.
+pub static STORE_EVENTS: MetricSpec = MetricSpec {
+    name: "edge_store_events_total",
+    kind: Kind::Counter,
+    labels: &["event"],
+    help: "Objects written, evicted for room, found damaged, unreadable, and writes that failed",
+};
 /// Requests in the node.
 pub static INFLIGHT: MetricSpec = MetricSpec {
     name: "edge_inflight",
@@ -72,7 +93,7 @@ pub static INFLIGHT: MetricSpec = MetricSpec {
 };
 
 /// All of them, for the reference page.
-pub(crate) static ALL: [&MetricSpec; 8] = [
+pub(crate) static ALL: [&MetricSpec; 11] = [
     &REQUESTS,
     &SECONDS_TOTAL,
     &REJECTS,
@@ -80,6 +101,9 @@ pub(crate) static ALL: [&MetricSpec; 8] = [
     &PACKS,
     &MEMORY_BYTES,
     &MEMORY_ITEMS,
+    &STORE_BYTES,
+    &STORE_OBJECTS,
+    &STORE_EVENTS,
     &INFLIGHT,
 ];
 

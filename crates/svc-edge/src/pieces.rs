@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use kernel::blocking::Blocking;
 use tile_pack::{Pack, PackError, Wait};
+use verified_store::Object;
 
 use crate::body::BrokenOff;
 use crate::reject::Refusal;
@@ -16,16 +17,19 @@ use crate::reject::Refusal;
 const PIECE: u64 = 128 * 1024;
 
 /// A file that can be read at any place, and is the same file until it says otherwise.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum Source {
     /// A whole pack. Only made of packs that have raw bytes.
     Pack(Arc<Pack>),
+    /// An object of the store, which checks what it reads.
+    Object(Arc<Object>),
 }
 
 impl Source {
     pub(crate) fn length(&self) -> u64 {
         match self {
             Source::Pack(pack) => pack.raw().map_or(0, |raw| raw.length()),
+            Source::Object(object) => object.len(),
         }
     }
 
@@ -36,6 +40,8 @@ impl Source {
                 Some(raw) => raw.read_at(offset, length as usize, wait),
                 None => return Err(Refusal::Internal),
             },
+            Source::Object(_) if wait == Wait::Never => return Ok(None),
+            Source::Object(object) => return checked(object, offset, length).map(Some),
         };
         match read {
             Ok(bytes) if bytes.len() as u64 == length => Ok(Some(bytes)),
@@ -43,6 +49,15 @@ impl Source {
             Err(PackError::WouldBlock) if wait == Wait::Never => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+fn checked(object: &Object, offset: u64, length: u64) -> Result<Bytes, Refusal> {
+    let mut bytes = vec![0; length as usize];
+    match object.read_at(offset, &mut bytes) {
+        Ok(read) if read as u64 == length => Ok(bytes.into()),
+        // What was damaged has gone from the store.
+        Ok(_) | Err(_) => Err(Refusal::UnknownObject),
     }
 }
 

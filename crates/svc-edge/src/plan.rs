@@ -55,6 +55,11 @@ impl Plan {
         }
     }
 
+    /// Bytes a request's body may have.
+    pub(crate) fn body_bytes(&self) -> usize {
+        usize::try_from(self.text.limits.body_bytes).unwrap_or(usize::MAX)
+    }
+
     /// What reading a pack may cost.
     pub(crate) fn pack_limits(&self) -> Limits {
         Limits {

@@ -5,6 +5,8 @@ use std::time::Duration;
 use http_rules::framing::Bad;
 use http_rules::path::BadPath;
 
+use crate::origin::failure::Failure;
+
 pub use table::{Reason, reasons};
 
 mod table;
@@ -62,8 +64,16 @@ pub(crate) enum Refusal {
     DiskBusy,
     /// The disk did not answer in time.
     Timeout,
+    /// An origin's answer cannot be given.
+    Origin(Failure),
     /// A defect in the node; the log says more.
     Internal,
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Refusal::Origin(failure)
+    }
 }
 
 /// How long a client that was turned away by the node itself should wait.
@@ -75,6 +85,7 @@ impl Refusal {
         match self {
             Refusal::Framing(bad) => bad.status(),
             Refusal::Path(bad) => bad.status(),
+            Refusal::Origin(failure) => failure.status(),
             Refusal::Malformed | Refusal::TileAddress | Refusal::NoHash => 400,
             Refusal::NotFound
             | Refusal::UnknownPack
@@ -103,6 +114,7 @@ impl Refusal {
         match self {
             Refusal::Framing(bad) => bad.reason(),
             Refusal::Path(bad) => bad.reason(),
+            Refusal::Origin(failure) => failure.reason(),
             Refusal::Malformed => "malformed",
             Refusal::TargetTooLong => "target-too-long",
             Refusal::HeadTooLarge => "head-too-large",
@@ -139,6 +151,7 @@ impl Refusal {
             Refusal::PreconditionFailed => "etag_invalid",
             Refusal::RangeOutside(_) => "invalid_range",
             Refusal::Timeout => "timeout",
+            Refusal::Origin(failure) => failure.label(),
             other => other.reason(),
         }
     }
@@ -148,6 +161,7 @@ impl Refusal {
         match self {
             Refusal::Framing(bad) => bad.detail(),
             Refusal::Path(bad) => bad.detail(),
+            Refusal::Origin(failure) => failure.detail(),
             Refusal::Malformed => "the request head cannot be read, or can be read in two ways",
             Refusal::TargetTooLong => "the request target is too long",
             Refusal::HeadTooLarge => "the request head is too large",
@@ -179,6 +193,7 @@ impl Refusal {
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Refusal::OverRate(wait) => Some(*wait),
+            Refusal::Origin(failure) => failure.retry_after(),
             Refusal::NodeBusy | Refusal::PackUnready | Refusal::PackChanged | Refusal::DiskBusy => {
                 Some(SOON)
             }

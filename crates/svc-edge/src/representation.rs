@@ -20,7 +20,6 @@ use crate::pieces::Source;
 const TAG_BYTES: usize = 16;
 
 /// What is sent, whole or in part.
-#[derive(Debug)]
 pub(crate) struct Representation {
     pub(crate) content: Content,
     /// Of a 200, but for what depends on who asks.
@@ -31,7 +30,6 @@ pub(crate) struct Representation {
 }
 
 /// Where the bytes are.
-#[derive(Clone, Debug)]
 pub(crate) enum Content {
     /// Here.
     Bytes(Bytes),

@@ -7,35 +7,64 @@ use kernel::Kernel;
 use kernel::blocking::Blocking;
 use kernel::clock::Timeline;
 use tokio::sync::Notify;
+use verified_store::Store;
 
+use crate::cas;
+use crate::config::EdgeText;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
+use crate::origin::Origins;
 use crate::packs::Catalogue;
 
 /// What outlives a config.
 pub(crate) struct Shared {
+    kernel: Kernel,
     pub(crate) metrics: Metrics,
     /// Where files are read that are not in memory, and tiles transcoded.
     pub(crate) disk: Blocking,
     pub(crate) timeline: Timeline,
     pub(crate) memory: Memory,
     pub(crate) catalogue: Catalogue,
+    /// What was fetched, by its hash.
+    pub(crate) store: Store,
+    pub(crate) origins: Arc<Origins>,
     /// Woken when packs are to be looked at before their time.
     pub(crate) look: Notify,
     inflight: AtomicU32,
 }
 
 impl Shared {
-    pub(crate) fn new(kernel: &Kernel, memory_bytes: u64) -> Arc<Self> {
-        Arc::new(Self {
+    pub(crate) fn new(kernel: &Kernel, text: &EdgeText) -> Result<Arc<Self>, String> {
+        let disk = Blocking::new(&kernel.registry);
+        let store = cas::open(text.store.clone().unwrap_or_default())?;
+        // What is in memory anyway needs no second place there.
+        let lasting = text.store.as_ref().and_then(|text| text.dir.as_ref());
+        let lasting = lasting.map(|_| store.clone());
+        let (of_packs, of_origins) = text.memory();
+        let origins = Origins::new(kernel, &disk, lasting, of_origins);
+        origins.apply(kernel, &disk, &text.origins)?;
+        Ok(Arc::new(Self {
+            kernel: kernel.clone(),
             metrics: Metrics::new(&kernel.registry),
-            disk: Blocking::new(&kernel.registry),
+            disk,
             timeline: kernel.timeline,
-            memory: Memory::new(memory_bytes),
+            memory: Memory::new(of_packs),
             catalogue: Catalogue::default(),
+            store,
+            origins,
             look: Notify::new(),
             inflight: AtomicU32::new(0),
-        })
+        }))
+    }
+
+    /// Another config: what is kept stays, within the new bounds.
+    pub(crate) fn apply(&self, text: &EdgeText) -> Result<(), String> {
+        self.origins.apply(&self.kernel, &self.disk, &text.origins)?;
+        let (of_packs, of_origins) = text.memory();
+        self.memory.resize(of_packs);
+        self.origins.desk.kept.resize(of_origins);
+        self.look.notify_one();
+        Ok(())
     }
 
     /// A place in the node, if there is one among `most`.

@@ -25,7 +25,7 @@ pub(crate) async fn find(
     headers: &HeaderMap,
 ) -> Result<Option<Arc<Representation>>, Refusal> {
     let form = negotiate::form(headers, mounted.stored, mounted.shrinks())?;
-    let key = Key {
+    let key = Key::Tile {
         mount: mounted.number,
         tile: at.id(),
         form,

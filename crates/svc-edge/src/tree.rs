@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use front_door::serve;
+use front_door::{DoorSettings, serve};
 use kernel::Kernel;
 use kernel::drain::Phase;
 use kernel::metrics::Sampling;
+use kernel::pool::Pool;
 use kernel::reference::Tables;
 use kernel::serve::Door;
 use kernel::tree::{Child, ChildSpec, Restart};
 
 use crate::edge::Edge;
-use crate::{metrics, packs};
+use crate::flight::{self, Filling};
+use crate::{metrics, origin, packs};
 
 /// Doors of each kind; the config allows no more.
 pub const DOORS: usize = 4;
@@ -20,7 +22,7 @@ const fn door(name: &'static str, doc: &'static str) -> ChildSpec {
     ChildSpec {
         name,
         doc,
-        depends_on: &["edge.packs"],
+        depends_on: &["edge.packs", "edge.origins", "edge.fills"],
         phase: Phase::Intake,
         restart: Restart::Always,
         essential: true,
@@ -34,60 +36,134 @@ pub static HTTP: [ChildSpec; DOORS] = [
     door("edge.http3", "its third plain door"),
     door("edge.http4", "its fourth plain door"),
 ];
+/// The TLS doors.
+pub static TLS: [ChildSpec; DOORS] = [
+    door("edge.tls", "the edge's TLS door"),
+    door("edge.tls2", "its second TLS door"),
+    door("edge.tls3", "its third TLS door"),
+    door("edge.tls4", "its fourth TLS door"),
+];
 /// The packs.
 pub static PACKS: ChildSpec = ChildSpec {
     name: "edge.packs",
-    doc: "mounts packs as their files come, replaces them as they change, lets go of them as they go",
+    doc: "mounts packs as files come, replaces them as they change, lets go of them as they go; renews certificates",
     depends_on: &[],
     phase: Phase::Support,
     restart: Restart::Always,
     essential: true,
 };
 
+/// The origins.
+pub static ORIGINS: ChildSpec = ChildSpec {
+    name: "edge.origins",
+    doc: "resolves the names of origins, closes unused connections",
+    depends_on: &[],
+    phase: Phase::Work,
+    restart: Restart::Always,
+    essential: true,
+};
+/// The workers that fetch.
+pub static FILLS: ChildSpec = ChildSpec {
+    name: "edge.fills",
+    doc: "fetches from origins what is not kept, once for all who wait",
+    depends_on: &["edge.origins"],
+    phase: Phase::Work,
+    restart: Restart::Always,
+    essential: true,
+};
+
 /// Its part of the reference.
 pub static TABLES: Tables = Tables {
+    queues: &[&flight::FILLS, &flight::FILLS_AGAIN],
+    tasks: &[&origin::keeper::ORIGIN],
+    locks: &[
+        &origin::kept::KEPT,
+        &flight::FLIGHTS,
+        &flight::FLIGHT,
+        &flight::TICKET,
+    ],
+    metrics: &metrics::ALL,
+};
+/// The part of its origins.
+pub static ORIGIN_TABLES: Tables = Tables {
     queues: &[],
     tasks: &[],
     locks: &[],
-    metrics: &metrics::ALL,
+    metrics: &origin::metrics::ALL,
 };
 
 /// The edge's children, for the doors that are open.
-pub fn children(edge: &Arc<Edge>, kernel: &Kernel, plain: Vec<Arc<Door>>) -> Vec<Child> {
+pub fn children(
+    edge: &Arc<Edge>,
+    kernel: &Kernel,
+    plain: Vec<Arc<Door>>,
+    secure: Vec<Arc<Door>>,
+) -> Vec<Child> {
     let keeper = edge.clone();
     let mut children = vec![Child::new(&PACKS, move |context| {
         packs::keep(context, keeper.clone())
     })];
-    for (door, spec) in plain.into_iter().zip(&HTTP) {
-        let edge = edge.clone();
-        children.push(Child::new(spec, move |context| {
-            let (settings, service) = (edge.clone(), edge.clone());
-            serve(
-                context,
-                door.clone(),
-                move || settings.plain_door(),
-                service,
-            )
-        }));
-    }
+    let origins = edge.shared.origins.clone();
+    children.push(Child::new(&ORIGINS, move |context| {
+        origin::keeper::keep(context, origins.clone())
+    }));
+    let (pool, handle) = Pool::new(&flight::POOL, flight::POOL_SIZE, Filling, kernel);
+    edge.shared.origins.employ(handle);
+    let pool = Arc::new(pool);
+    children.push(Child::new(&FILLS, move |context| {
+        let pool = pool.clone();
+        async move { pool.run(context).await }
+    }));
+    let plain = plain.into_iter().zip(&HTTP);
+    children.extend(plain.map(|(door, spec)| open(edge, door, spec, Edge::plain_door)));
+    let secure = secure.into_iter().zip(&TLS);
+    children.extend(secure.map(|(door, spec)| open(edge, door, spec, Edge::secure_door)));
     sample(edge, kernel);
     children
+}
+
+fn open(
+    edge: &Arc<Edge>,
+    door: Arc<Door>,
+    spec: &'static ChildSpec,
+    settings: fn(&Edge) -> Arc<DoorSettings>,
+) -> Child {
+    let edge = edge.clone();
+    Child::new(spec, move |context| {
+        let (asked, service) = (edge.clone(), edge.clone());
+        serve(context, door.clone(), move || settings(&asked), service)
+    })
 }
 
 /// Values that are cheaper to read than to maintain.
 fn sample(edge: &Arc<Edge>, kernel: &Kernel) {
     let edge = Arc::downgrade(edge);
-    let registry = &kernel.registry;
-    let bytes = registry.gauge(&metrics::MEMORY_BYTES, &[]);
-    let items = registry.gauge(&metrics::MEMORY_ITEMS, &[]);
-    let inflight = registry.gauge(&metrics::INFLIGHT, &[]);
-    registry.sampled(move || {
+    let gauge = |spec| kernel.registry.gauge(spec, &[]);
+    let (bytes, items) = (gauge(&metrics::MEMORY_BYTES), gauge(&metrics::MEMORY_ITEMS));
+    let (stored, objects) = (gauge(&metrics::STORE_BYTES), gauge(&metrics::STORE_OBJECTS));
+    let inflight = gauge(&metrics::INFLIGHT);
+    let event = |event| kernel.registry.counter(&metrics::STORE_EVENTS, &[event]);
+    let events = ["written", "evicted", "damaged", "unreadable", "failed"].map(event);
+    kernel.registry.sampled(move || {
         let Some(edge) = edge.upgrade() else {
             return Sampling::Over;
         };
         bytes.set(edge.shared.memory.bytes() as i64);
         items.set(edge.shared.memory.count() as i64);
         inflight.set(i64::from(edge.shared.inflight()));
+        let stats = edge.shared.store.stats();
+        stored.set(stats.bytes as i64);
+        objects.set(stats.objects as i64);
+        let happened = [
+            stats.committed,
+            stats.evicted,
+            stats.corrupt,
+            stats.unreadable,
+            stats.failed,
+        ];
+        for (counter, now) in events.iter().zip(happened) {
+            counter.inc_by(now.saturating_sub(counter.get()));
+        }
         Sampling::Continue
     });
 }

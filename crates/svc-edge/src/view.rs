@@ -1,9 +1,10 @@
-//! The edge at one moment, as the admin server shows it: packs, and what is kept in memory.
+//! The edge at one moment, as the admin server shows it: packs, store, memory.
 
 use kernel::admin::Route as AdminRoute;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
+use verified_store::Standing;
 
 use crate::edge::Edge;
 use crate::packs::{Entry, Mounted, Unready};
@@ -11,7 +12,7 @@ use crate::packs::{Entry, Mounted, Unready};
 /// Where the admin server shows it.
 pub static PAGE: AdminRoute = AdminRoute::reads(
     "/edge",
-    "packs with why one cannot be served, and what is kept in memory; null where the edge is off",
+    "packs with why one cannot be served, the store, and what is kept in memory; null where the edge is off",
     schema,
 );
 
@@ -38,8 +39,25 @@ pub struct EdgeView {
     pub memory_limit: u64,
     /// Ready answers in memory.
     pub memory_items: usize,
+    /// The store of objects.
+    pub store: StoreView,
     /// The packs, by name.
     pub packs: Vec<PackView>,
+}
+
+/// The store of objects.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StoreView {
+    /// Its directory; absent where it is in memory only.
+    pub dir: Option<String>,
+    /// Why nothing can be stored: `full`, `read-only` or `failing`; absent while all is well.
+    pub trouble: Option<&'static str>,
+    /// Objects in it.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// What they may have.
+    pub limit: u64,
 }
 
 /// A pack.
@@ -82,7 +100,25 @@ impl Edge {
             memory_bytes: shared.memory.bytes(),
             memory_limit: plan.text.memory_bytes,
             memory_items: shared.memory.count(),
+            store: self.store_view(),
             packs,
+        }
+    }
+}
+
+impl Edge {
+    fn store_view(&self) -> StoreView {
+        let (text, store) = (self.plan().text.store.clone(), &self.shared.store);
+        let (text, stats) = (text.unwrap_or_default(), store.stats());
+        StoreView {
+            dir: text.dir,
+            trouble: match store.standing() {
+                Standing::Good => None,
+                Standing::Degraded { why } => Some(why.as_str()),
+            },
+            objects: stats.objects,
+            bytes: stats.bytes,
+            limit: text.bytes,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a path asks for.
 
 use tile_pack::TileAddress;
+use verified_store::Hash;
 
 use crate::reject::Refusal;
 
@@ -19,6 +20,8 @@ pub(crate) enum Wish<'a> {
     Packs,
     /// `/packs/{pack}`.
     Raw(&'a str),
+    /// `/cas/{hash}`.
+    Object(Hash),
     /// `/preview/{pack}`.
     Preview(&'a str),
     /// `/preview/assets/{file}`.
@@ -26,9 +29,12 @@ pub(crate) enum Wish<'a> {
 }
 
 /// The kinds of wishes, as metrics call them.
-pub(crate) const KINDS: [&str; 7] = [
-    "tile", "tilejson", "packs", "raw", "object", "preview", "other",
+pub(crate) const KINDS: [&str; 8] = [
+    "tile", "tilejson", "packs", "raw", "object", "preview", "origin", "other",
 ];
+
+/// What is counted for those who ask an origin.
+pub(crate) const ORIGIN: usize = KINDS.len() - 2;
 
 /// What is counted for whom nothing fits.
 pub(crate) const OTHER: usize = KINDS.len() - 1;
@@ -42,6 +48,9 @@ impl<'a> Wish<'a> {
             ("tiles", rest) => tiles(rest),
             ("packs", "") if path == "/packs" => Ok(Wish::Packs),
             ("packs", name) if is_segment(name) => Ok(Wish::Raw(name)),
+            ("cas", hash) if is_segment(hash) => {
+                hash.parse().map(Wish::Object).map_err(|_| Refusal::NoHash)
+            }
             ("preview", rest) => match rest.split_once('/') {
                 None if is_segment(rest) => Ok(Wish::Preview(rest)),
                 Some(("assets", file)) => Ok(Wish::PreviewFile(file)),
@@ -58,6 +67,7 @@ impl<'a> Wish<'a> {
             Wish::TileJson(_) => 1,
             Wish::Packs => 2,
             Wish::Raw(_) => 3,
+            Wish::Object(_) => 4,
             Wish::Preview(_) | Wish::PreviewFile(_) => 5,
         }
     }
@@ -183,5 +193,11 @@ mod tests {
         ] {
             assert_eq!(Wish::of(path), Err(Refusal::NotFound), "{path}");
         }
+        let hash = "0123456789abcdef".repeat(4);
+        for odd in [&hash[1..], &hash.to_uppercase(), "..", &hash.replace('0', "g")] {
+            let path = format!("/cas/{odd}");
+            assert_eq!(Wish::of(&path), Err(Refusal::NoHash), "{path}");
+        }
+        assert!(matches!(Wish::of(&format!("/cas/{hash}")), Ok(Wish::Object(_))));
     }
 }

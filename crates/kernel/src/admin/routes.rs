@@ -37,6 +37,17 @@ impl Route {
         }
     }
 
+    /// A path that does something by its query and answers in JSON; needs the token.
+    pub const fn acts(path: &'static str, doc: &'static str, schema: fn() -> Value) -> Self {
+        Self {
+            method: Method::POST,
+            path,
+            doc,
+            statuses: &[200],
+            body: Body::Json(schema),
+        }
+    }
+
     /// Whether load balancers ask it, which have no token.
     pub(crate) fn is_probe(&self) -> bool {
         matches!(self.path, "/healthz" | "/readyz")

@@ -43,8 +43,9 @@ fn addresses(text: &NodeText) -> Vec<(&'static str, SocketAddr)> {
         all.extend(secure.into_iter().map(|at| ("gateway.tls.listen", at)));
     }
     if let Some(edge) = &text.edge {
-        let doors = Edge::addresses(edge).into_iter();
-        all.extend(doors.map(|at| ("edge.listen", at)));
+        let (plain, secure) = Edge::addresses(edge);
+        all.extend(plain.into_iter().map(|at| ("edge.listen", at)));
+        all.extend(secure.into_iter().map(|at| ("edge.tls.listen", at)));
     }
     all
 }

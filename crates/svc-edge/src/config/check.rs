@@ -22,10 +22,12 @@ pub(super) fn check(text: &EdgeText, amnesia: bool, report: &mut Report) {
 }
 
 fn doors(text: &EdgeText, report: &mut Report) {
-    if text.listen.is_empty() {
-        report.contradiction(&["listen"], "the edge has no door", "set listen");
+    let secure = text.tls.iter().flat_map(|tls| &tls.listen);
+    let mut all: Vec<_> = text.listen.iter().chain(secure).collect();
+    if all.is_empty() {
+        let remedy = "set listen, or an [edge.tls] section";
+        report.contradiction(&["listen"], "the edge has no door", remedy);
     }
-    let mut all: Vec<_> = text.listen.iter().collect();
     all.sort();
     // Port 0 is a different one each time.
     let twice = all
@@ -33,7 +35,14 @@ fn doors(text: &EdgeText, report: &mut Report) {
         .find(|two| two[0] == two[1] && two[0].port() != 0);
     if let Some(twice) = twice {
         let what = format!("{} is listened on twice", twice[0]);
-        report.contradiction(&["listen"], what, "remove one of them");
+        report.contradiction(&["listen", "tls.listen"], what, "remove one of them");
+    }
+    if let Some(tls) = &text.tls
+        && let Err(error) = tls.load()
+    {
+        report.within("tls", |report| {
+            report.contradiction(&["certificates"], error.to_string(), "mend the files named");
+        });
     }
 }
 

@@ -10,6 +10,8 @@ use tile_pack::{Limits, PackError};
 
 use super::sweep::{Found, Sweep, sweep};
 use super::{Entry, Shelf, Unready, Wanted};
+use crate::cas;
+use crate::certificates::Certificates;
 use crate::edge::Edge;
 use crate::shared::Shared;
 
@@ -25,10 +27,15 @@ const NAMED: usize = 5;
 /// Follows the packs until told to end.
 pub(crate) async fn keep(context: Context, edge: Arc<Edge>) -> Result<(), Failure> {
     let shared = &edge.shared;
+    let mut certificates = Certificates::default();
     loop {
+        certificates.look(&edge).await;
         let began = kernel::clock::now();
         match follow(&edge).await {
-            Some(troubles) => speak(&context, shared, &troubles),
+            Some(mut troubles) => {
+                troubles.extend(cas::trouble(&shared.store));
+                speak(&context, shared, &troubles);
+            }
             None => tracing::warn!("the disk is too busy to look for packs"),
         }
         let rest = (kernel::clock::now() - began) * REST;

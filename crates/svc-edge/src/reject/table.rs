@@ -7,6 +7,7 @@ use http_rules::framing::Bad;
 use http_rules::path::BadPath;
 
 use super::Refusal;
+use crate::origin::failure::Failure;
 
 /// A reason a request is refused for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +68,9 @@ fn all() -> Vec<Refusal> {
         Refusal::UnknownObject,
         Refusal::DiskBusy,
         Refusal::Timeout,
-        Refusal::Internal,
     ]);
+    all.extend(Failure::ALL.map(Refusal::Origin));
+    all.push(Refusal::Internal);
     all
 }
 

@@ -1,0 +1,123 @@
+//! Origins made from a config, and made over by the next one.
+
+use std::sync::{Arc, OnceLock};
+use std::sync::atomic::AtomicU64;
+
+use arc_swap::ArcSwap;
+use http_rules::forward::Node;
+use ipnet::IpNet;
+use kernel::Kernel;
+use kernel::blocking::Blocking;
+use upstream::{Allow, ClientTls, EndpointSpec, Pool, PoolSpec, TlsText};
+use verified_store::Store;
+
+use crate::config::OriginText;
+use crate::flight::{Board, Desk};
+
+use super::Origins;
+use super::clock::Clock;
+use super::kept::Kept;
+use super::metrics::OriginMetrics;
+use super::mount::{Mount, Origin, Settings};
+use super::shelf::Shelf;
+
+impl Origins {
+    /// No origins yet. `store` is where answers outlive the node, if they are to.
+    pub(crate) fn new(kernel: &Kernel, disk: &Blocking, store: Option<Store>, memory_bytes: u64) -> Arc<Self> {
+        let unique = format!("macronode-{:08x}", fastrand::u32(..));
+        let desk = Desk {
+            clock: Clock::start(),
+            kept: Kept::new(memory_bytes),
+            board: Board::new(),
+            shelf: Shelf::new(store, disk.clone()),
+            node: Node::new(&unique).expect("letters, digits and a hyphen are a token"),
+            metrics: OriginMetrics::new(&kernel.registry),
+        };
+        Arc::new(Self {
+            desk: Arc::new(desk),
+            mounts: ArcSwap::default(),
+            workers: OnceLock::new(),
+            alone: AtomicU64::new(0),
+        })
+    }
+
+    /// These from the next request on. Hosts that stay keep their connections; what is kept stays as well.
+    pub(crate) fn apply(&self, kernel: &Kernel, disk: &Blocking, texts: &[OriginText]) -> Result<(), String> {
+        let before = self.mounts.load_full();
+        let mut mounts = Vec::with_capacity(texts.len());
+        for text in texts {
+            let known = before.iter().find(|mount| *mount.name == *text.name);
+            mounts.push(Arc::new(mount(kernel, disk, text, known)?));
+        }
+        mounts.sort_by_key(|mount| std::cmp::Reverse(mount.prefix.len()));
+        self.mounts.store(Arc::new(mounts));
+        Ok(())
+    }
+
+    /// All of them, the longest mounts first.
+    pub(crate) fn mounts(&self) -> Arc<Vec<Arc<Mount>>> {
+        self.mounts.load_full()
+    }
+}
+
+fn mount(
+    kernel: &Kernel,
+    disk: &Blocking,
+    text: &OriginText,
+    known: Option<&Arc<Mount>>,
+) -> Result<Mount, String> {
+    let mut origins = Vec::new();
+    for url in text.to.iter().chain(&text.hosts) {
+        let endpoint = EndpointSpec::parse(url).map_err(|error| format!("{url}: {error}"))?;
+        let spec = pool_spec(text, endpoint.clone())?;
+        let same = |origin: &&Origin| origin.authority == endpoint.authority().to_ascii_lowercase();
+        let pool = match known.and_then(|mount| mount.origins.iter().find(same)) {
+            Some(origin) => {
+                origin.pool.update(spec);
+                origin.pool.clone()
+            }
+            None => Pool::new(spec, &kernel.registry, disk.clone()),
+        };
+        origins.push(Origin::of(&endpoint, pool));
+    }
+    Ok(Mount {
+        name: text.name.as_str().into(),
+        prefix: text.mount.trim_end_matches('/').to_owned(),
+        by_host: text.to.is_none(),
+        origins,
+        settings: Settings::new(text)?,
+    })
+}
+
+/// Public addresses only, and the networks that are listed; what a name leads to is checked when it is dialled.
+fn pool_spec(text: &OriginText, endpoint: EndpointSpec) -> Result<PoolSpec, String> {
+    let network = |text: &String| {
+        let parsed = text.parse::<IpNet>();
+        parsed.map_err(|error| format!("`{text}` is no network: {error}"))
+    };
+    let exceptions: Vec<IpNet> = text.private_networks.iter().map(network).collect::<Result<_, _>>()?;
+    let tls = endpoint.is_secure().then(|| trust(text)).transpose()?;
+    Ok(PoolSpec {
+        tls,
+        allow: Allow::PublicOnly {
+            exceptions: exceptions.into(),
+        },
+        // An origin that says it is not well has answered; only one that does not answer is left alone.
+        failure_statuses: Vec::new(),
+        slow_start: std::time::Duration::ZERO,
+        ..PoolSpec::new(text.name.as_str(), vec![endpoint])
+    })
+}
+
+fn trust(text: &OriginText) -> Result<ClientTls, String> {
+    let (roots, from) = match &text.ca {
+        Some(file) => (std::fs::read(file), file.as_str()),
+        None => (ClientTls::system_roots(), "the system's certificates"),
+    };
+    let roots = roots.map_err(|error| format!("{from}: {error}"))?;
+    let text = TlsText {
+        roots: &roots,
+        ..TlsText::default()
+    };
+    ClientTls::new(text).map_err(|error| format!("{from}: {error}"))
+}

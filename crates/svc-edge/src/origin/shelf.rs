@@ -1,0 +1,114 @@
+//! Answers on a disk: they outlive the node, and come back into memory when they are asked for.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kernel::blocking::Blocking;
+use verified_store::{Hash, Store, StoreError};
+
+use super::entry::Resource;
+use super::record;
+
+/// The store, where there is one on a disk.
+pub(crate) struct Shelf {
+    store: Option<Store>,
+    disk: Blocking,
+    /// How often something was removed: what was read before that is not believed after.
+    removals: AtomicU64,
+}
+
+impl Shelf {
+    pub(crate) fn new(store: Option<Store>, disk: Blocking) -> Self {
+        Self {
+            store,
+            disk,
+            removals: AtomicU64::new(0),
+        }
+    }
+
+    /// Puts it where it outlives the node. A disk that does not take it costs only that.
+    pub(crate) async fn keep(&self, key: &Arc<str>, resource: &Arc<Resource>) {
+        let Some(store) = self.store.clone() else {
+            return;
+        };
+        let (key, resource) = (key.clone(), resource.clone());
+        let kept = self.disk.run(move || put(&store, &key, &resource)).await;
+        if let Ok(Err(error)) = kept {
+            tracing::debug!(%error, "an answer was not kept on the disk");
+        }
+    }
+
+    /// What is there for an address; and the number of removals it was read after.
+    pub(crate) async fn find(&self, key: &str) -> Option<(Arc<Resource>, u64)> {
+        let store = self.store.clone()?;
+        let removals = self.removals();
+        let key: Arc<str> = key.into();
+        let found = self.disk.run(move || get(&store, &key)).await.ok()??;
+        Some((Arc::new(found), removals))
+    }
+
+    /// How often something was removed so far.
+    pub(crate) fn removals(&self) -> u64 {
+        self.removals.load(Ordering::Acquire)
+    }
+
+    /// Forgets an address.
+    pub(crate) async fn remove(&self, key: &Arc<str>) {
+        self.removals.fetch_add(1, Ordering::AcqRel);
+        let Some(store) = self.store.clone() else {
+            return;
+        };
+        let hash = Hash::of(key.as_bytes());
+        let removed = self.disk.run(move || store.remove_record(&hash)).await;
+        if let Ok(Err(error)) = removed {
+            tracing::warn!(%error, "an answer was forgotten, and may come back with the next start");
+        }
+    }
+
+    /// Forgets the addresses that `gone` picks by key and tags, and says how many that were.
+    pub(crate) async fn forget(&self, gone: impl Fn(&str, &[Box<str>]) -> bool + Send + 'static) -> u64 {
+        self.removals.fetch_add(1, Ordering::AcqRel);
+        let Some(store) = self.store.clone() else {
+            return 0;
+        };
+        let forgotten = self.disk.run(move || forget(&store, gone)).await;
+        self.removals.fetch_add(1, Ordering::AcqRel);
+        forgotten.unwrap_or(0)
+    }
+}
+
+fn put(store: &Store, key: &str, resource: &Resource) -> Result<(), StoreError> {
+    let Some((record, entries)) = record::write(key, resource) else {
+        return Ok(());
+    };
+    let mut objects = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let hash = entry.hash();
+        if !store.contains(&hash) {
+            let mut writing = store.begin(Some(entry.body.len() as u64))?;
+            writing.write(&entry.body)?;
+            writing.commit_expecting(hash)?;
+        }
+        objects.push(hash);
+    }
+    store.put_record(&Hash::of(key.as_bytes()), &objects, &record)
+}
+
+/// Read and verified, or as good as absent.
+fn get(store: &Store, key: &str) -> Option<Resource> {
+    let record = store.record(&Hash::of(key.as_bytes()))?;
+    let bodies = record.objects.iter().map(|hash| store.get(hash)?.whole().ok());
+    let bodies: Option<Vec<_>> = bodies.collect();
+    record::read(key, &record.bytes, bodies?)
+}
+
+fn forget(store: &Store, gone: impl Fn(&str, &[Box<str>]) -> bool) -> u64 {
+    let mut count = 0;
+    for (hash, record) in store.records() {
+        let is_gone = record::names(&record.bytes).is_none_or(|(key, tags)| gone(&key, &tags));
+        if is_gone && store.remove_record(&hash).is_ok_and(|was| was) {
+            count += 1;
+        }
+    }
+    count
+}

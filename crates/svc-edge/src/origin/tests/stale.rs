@@ -1,0 +1,73 @@
+use super::*;
+
+// req: ED-05
+#[tokio::test]
+async fn while_it_is_asked_for_anew_the_old_answer_will_do() {
+    let site = Site::start().await;
+    let swr = "max-age=10, stale-while-revalidate=50";
+    site.origin.set("/a", reply("one", &[("cache-control", swr)]));
+    site.get("/o/a").await;
+    site.later(20);
+    site.origin.set("/a", reply("two", &[("cache-control", swr)]));
+    let second = site.get("/o/a").await;
+    assert_eq!((second.text(), second.header("age")), ("one", "20"));
+    assert!(second.did().contains("hit; ttl=-1"), "{}", second.did());
+    site.until(|| site.asked() == 2 && site.origins.desk.board.count() == 0).await;
+    assert_eq!(site.get("/o/a").await.text(), "two");
+    site.later(60);
+    assert!(!site.get("/o/a").await.is_hit());
+}
+
+// req: ED-05
+#[tokio::test]
+async fn an_origin_that_fails_is_stood_in_for_as_far_as_it_allows() {
+    let site = Site::with(|text| {
+        text.tries = 1;
+        text.stale_if_error_s = 0;
+    })
+    .await;
+    let faults: [Reply; 4] = [
+        Reply::status(500),
+        Reply::status(503),
+        Fault::Reset.into(),
+        Fault::Garbage.into(),
+    ];
+    for (number, fault) in faults.into_iter().enumerate() {
+        let (allowed, forbidden) = (format!("/sie{number}"), format!("/must{number}"));
+        site.origin.set(&allowed, reply("one", &[("cache-control", "max-age=10, stale-if-error=50")]));
+        site.origin.set(&forbidden, reply("one", &[("cache-control", "max-age=10, must-revalidate")]));
+        for path in [&allowed, &forbidden] {
+            site.get(&format!("/o{path}")).await;
+        }
+        site.later(11);
+        for path in [&allowed, &forbidden] {
+            site.origin.set(path, fault.clone());
+        }
+        let stood_in = site.get(&format!("/o{allowed}")).await;
+        assert_eq!((stood_in.status, stood_in.text()), (200, "one"), "{fault:?}");
+        assert!(stood_in.did().contains("; hit; ttl=-"), "{}", stood_in.did());
+        let refused = site.get(&format!("/o{forbidden}")).await;
+        assert!(refused.status >= 500, "{fault:?}");
+        site.later(60);
+        let too_late = site.get(&format!("/o{allowed}")).await;
+        assert!(too_late.status >= 500, "{fault:?}");
+    }
+}
+
+// req: ED-05
+#[tokio::test]
+async fn an_operator_may_let_old_answers_stand_in() {
+    let site = Site::with(|text| text.tries = 1).await;
+    site.origin.set("/a", fresh("one", 10));
+    site.origin.set("/s", reply("one", &[("cache-control", "s-maxage=10")]));
+    site.get("/o/a").await;
+    site.get("/o/s").await;
+    site.later(11);
+    site.origin.set_default(Fault::Reset);
+    site.origin.clear("/a");
+    site.origin.clear("/s");
+    assert_eq!(site.get("/o/a").await.text(), "one");
+    assert_eq!(site.get("/o/s").await.status, 502);
+    site.later(60);
+    assert_eq!(site.get("/o/a").await.status, 502);
+}
