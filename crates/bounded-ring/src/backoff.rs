@@ -1,9 +1,11 @@
 //! How long to stay out of the way of another thread that is between two of its steps.
 
-use crate::sync::{spin_loop, yield_now};
+use crate::sync::{rest, spin_loop, yield_now};
 
 /// Spins of the last round before the thread gives up its time slice: 2^6.
 const SPIN_ROUNDS: u32 = 6;
+/// Yields after that before the thread rests.
+const YIELD_ROUNDS: u32 = 64;
 
 pub(crate) struct Backoff {
     round: u32,
@@ -24,8 +26,10 @@ impl Backoff {
     pub(crate) fn await_other(&mut self) {
         if self.round <= SPIN_ROUNDS && !cfg!(loom) {
             self.spin(self.round);
-        } else {
+        } else if self.round <= SPIN_ROUNDS + YIELD_ROUNDS {
             yield_now();
+        } else {
+            rest();
         }
         self.round = self.round.saturating_add(1);
     }

@@ -30,6 +30,10 @@ pub(crate) enum Bug {
     IdleUnwatched,
     /// Close does not tell those who stand in line.
     KeepRefusedWaiting,
+    /// A lock is found free and taken in two steps.
+    TakeInTwoSteps,
+    /// A lock is given up without publishing what was done under it.
+    LeaveUnordered,
 }
 
 #[cfg(not(loom))]

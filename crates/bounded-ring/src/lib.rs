@@ -7,10 +7,13 @@
 //! | [`Coalesce`] | a pending item of the same key is replaced in place, a new key is given back |
 //! | [`Slots`] | the caller is refused, or waits in line |
 //!
+//! Beside them a [`BriefLock`], for what takes a few instructions and must not be seen half done.
+//!
 //! A push never waits and never allocates; only poppers and slot seekers wait, as plain futures
 //! that need no runtime.
 
 mod backoff;
+mod brief_lock;
 mod bug;
 mod coalesce;
 mod drop_oldest;
@@ -27,6 +30,7 @@ mod waiters;
 #[cfg(loom)]
 mod models;
 
+pub use brief_lock::BriefLock;
 pub use coalesce::{Coalesce, Pushed};
 pub use drop_oldest::DropOldest;
 pub use error::{Closed, PushError};

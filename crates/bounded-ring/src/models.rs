@@ -5,6 +5,7 @@ use model_kit::hand::poll_once;
 
 use crate::bug::{self, Bug};
 
+mod brief_lock;
 mod coalesce;
 mod drop_oldest;
 mod reject_new;

@@ -6,7 +6,7 @@ pub(crate) use loom::{
     hint::spin_loop,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicUsize, Ordering, fence},
+        atomic::{AtomicBool, AtomicUsize, Ordering, fence},
     },
     thread::yield_now,
 };
@@ -15,7 +15,7 @@ pub(crate) use std::{
     hint::spin_loop,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicUsize, Ordering, fence},
+        atomic::{AtomicBool, AtomicUsize, Ordering, fence},
     },
     thread::yield_now,
 };
@@ -25,6 +25,22 @@ use std::sync::PoisonError;
 /// Locks without regard to poison: no critical section of this crate runs code of others.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets even those run whom a yield would not: who is of a higher rank yields to nobody below.
+#[cfg(not(loom))]
+pub(crate) fn rest() {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the other thread does not run; it has a few instructions to go"
+    )]
+    std::thread::sleep(std::time::Duration::from_micros(100));
+}
+
+/// A model has no ranks.
+#[cfg(loom)]
+pub(crate) fn rest() {
+    yield_now();
 }
 
 /// std's cell with the face of loom's, which checks each access while a model runs.
