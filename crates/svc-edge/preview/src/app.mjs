@@ -71,27 +71,11 @@ function style(tilejson, names, at) {
   const ranges = document.querySelector("[name=source]:checked").value === "ranges";
   const template = ranges ? `pmtiles://${at.raw}/{z}/{x}/{y}` : at.tiles(ending(tilejson));
   const raster = { id: "raster", type: "raster", source: "pack" };
-  const picked = { type: "FeatureCollection", features: [] };
   return {
     version: 8,
-    sources: { pack: source(tilejson, template), picked: { type: "geojson", data: picked } },
-    layers: [ground(dark), ...(kind(tilejson) === "raster" ? [raster] : stacked(names, dark)), ...marks(dark)],
+    sources: { pack: source(tilejson, template) },
+    layers: [ground(dark), ...(kind(tilejson) === "raster" ? [raster] : stacked(names, dark))],
   };
-}
-
-/** What was clicked, drawn over everything. */
-function marks(dark) {
-  const colour = dark ? "#ffd479" : "#c2410c";
-  return [
-    { id: "picked-line", type: "line", source: "picked", paint: { "line-color": colour, "line-width": 2 } },
-    {
-      id: "picked-point",
-      type: "circle",
-      source: "picked",
-      filter: ["==", ["geometry-type"], "Point"],
-      paint: { "circle-color": colour, "circle-radius": 6 },
-    },
-  ];
 }
 
 function show(map, layer, visible) {

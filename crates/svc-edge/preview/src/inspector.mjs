@@ -1,9 +1,12 @@
 // The inspector: what lies under a click, as text, and its outline on the map.
 
+import { like } from "./paint.mjs";
 import { element, pair } from "./panel.mjs";
+import { isDark } from "./theme.mjs";
 
 const REACH_PIXELS = 3;
 const FEATURES_SHOWN = 8;
+const MARK = "picked";
 
 export function inspect(map, { x, y }) {
   const around = [
@@ -38,7 +41,19 @@ function entry(feature) {
   return [title, list];
 }
 
+/** Drawn from the tiles themselves: what was clicked is whole, also where it goes on in the next tile. */
 function mark(map, feature) {
-  const features = feature ? [{ type: "Feature", properties: {}, geometry: feature.geometry }] : [];
-  map.getSource("picked")?.setData({ type: "FeatureCollection", features });
+  if (map.getLayer(MARK)) map.removeLayer(MARK);
+  const filter = feature && like(feature);
+  if (!filter) return;
+  const colour = isDark() ? "#ffd479" : "#c2410c";
+  const isPoint = feature.geometry.type.endsWith("Point");
+  map.addLayer({
+    id: MARK,
+    type: isPoint ? "circle" : "line",
+    source: "pack",
+    "source-layer": feature.sourceLayer,
+    filter,
+    paint: isPoint ? { "circle-color": colour, "circle-radius": 6 } : { "line-color": colour, "line-width": 2 },
+  });
 }

@@ -79,3 +79,10 @@ export const ground = (dark) => ({
   type: "background",
   paint: { "background-color": dark ? "#0e151c" : "#d9e4ec" },
 });
+
+/** What has the same number, or else says the same of itself; nothing when there is no telling. */
+export function like({ id, properties }) {
+  if (id !== undefined) return ["==", ["id"], id];
+  const plain = Object.entries(properties).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value));
+  return plain.length > 0 ? ["all", ...plain.map(([key, value]) => ["==", ["get", key], value])] : null;
+}

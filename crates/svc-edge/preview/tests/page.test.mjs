@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import test from "node:test";
-import { colour, css, drawn, stacked } from "../src/paint.mjs";
+import { colour, css, drawn, like, stacked } from "../src/paint.mjs";
 import { plain } from "../src/plain.mjs";
 import { namesIn } from "../src/tile.mjs";
 
@@ -31,6 +31,13 @@ test("areas lie below lines and lines below points", () => {
   const types = stacked(["a", "b"], true).map(({ type }) => type);
   assert.deepEqual(types, [...types].sort((a, b) => ["fill", "line", "circle"].indexOf(a) - ["fill", "line", "circle"].indexOf(b)));
   assert.equal(types.length, 2 * drawn("a", 0, true).length);
+});
+
+test("what was clicked is found again by its number, else by what it says, else not at all", () => {
+  assert.deepEqual(like({ id: 76, properties: { name: "Brazil" } }), ["==", ["id"], 76]);
+  const said = like({ properties: { name: "Brazil", odd: null, big: true } });
+  assert.deepEqual(said, ["all", ["==", ["get", "name"], "Brazil"], ["==", ["get", "big"], true]]);
+  assert.equal(like({ properties: {} }), null);
 });
 
 test("an attribution comes out as its words, without tags", () => {
