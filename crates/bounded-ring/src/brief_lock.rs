@@ -53,7 +53,9 @@ impl<T> BriefLock<T> {
             }
             return free;
         }
-        !self.taken.swap(true, Ordering::Acquire)
+        self.taken
+            .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
     }
 
     #[cold]
