@@ -146,12 +146,18 @@ impl Adaptive {
         Some(Self(machine))
     }
 
-    /// Hears of finished work.
+    /// Hears of finished work that is all of one kind.
     pub fn record(&mut self, sample: Sample) {
+        self.record_kind(0, sample);
+    }
+
+    /// Hears of finished work of a kind: such as usually takes as long as other work of that kind, whatever others
+    /// take. [`Policy::Guarded`] tells slow work from a slow service by it.
+    pub fn record_kind(&mut self, kind: u64, sample: Sample) {
         match &mut self.0 {
             Machine::Aimd(machine) => machine.record(sample),
             Machine::Gradient(machine) => machine.record(sample),
-            Machine::Guarded(machine) => machine.record(sample),
+            Machine::Guarded(machine) => machine.record(kind, sample),
         }
     }
 

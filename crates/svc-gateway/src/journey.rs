@@ -213,7 +213,8 @@ impl Journey {
             if outcome == Some(Outcome::Success) {
                 lasting.usual.note(now.saturating_sub(place.since));
             }
-            let cost = self.route.as_ref().map_or(1, |route| route.cost);
+            let route = self.route.as_ref();
+            let (route, cost) = route.map_or((0, 1), |route| (route.index, route.cost));
             let left = self.is_left_behind().then(|| place.aftermath(now));
             match left.flatten() {
                 // Who gives up what it has begun pays for it all the same.
@@ -222,9 +223,10 @@ impl Journey {
                     place.bill(hold, cost, lasting.usual.get());
                     self.plan.shared.linger(place, left);
                 }
-                None => lasting
-                    .slots
-                    .leave(place, outcome, cost, lasting.usual.get(), now),
+                None => {
+                    let usual = lasting.usual.get();
+                    lasting.slots.leave(place, outcome, route, cost, usual, now);
+                }
             }
         }
         if let Some(lease) = self.lease.take() {

@@ -54,6 +54,8 @@ pub(crate) struct Terms {
 /// A route made ready.
 pub(crate) struct Route {
     pub(crate) name: String,
+    /// Its place in the config.
+    pub(crate) index: usize,
     pub(crate) target: Target,
     pub(crate) rewrite: Rewrite,
     pub(crate) host: Option<HeaderValue>,
@@ -257,6 +259,7 @@ impl Route {
             .filter(|(rate, _)| Some(*rate) == text.rate);
         let statuses = text.retry.on_status.iter();
         Ok(Self {
+            index,
             target: target(text, backends)?,
             rewrite: Rewrite::compile(text)?,
             host: text

@@ -53,6 +53,8 @@ pub(crate) struct Slots {
     queue: FairQueue,
     /// All places.
     limit: AtomicU32,
+    /// How many there were before they became fewer, until no more are in use than there are now.
+    before: AtomicU32,
     search: Lock<Search>,
     tenants: Tenants,
     reserve: Reserve,
@@ -185,6 +187,7 @@ impl Slots {
         Arc::new(Self {
             queue: queue.expect("the schema bounds weights, costs and limits"),
             limit: AtomicU32::new(limit.first()),
+            before: AtomicU32::new(0),
             search: Lock::new(&ADAPTIVE, Search::new(limit)),
             tenants: Tenants::new(),
             reserve: Reserve::default(),
@@ -205,8 +208,11 @@ impl Slots {
         let asked_at = self.timeline.now();
         let sparse = self.tenants.is_sparse(work.tenant, self.limit());
         let short = self.queue.in_use() >= self.queue.limit();
+        if self.queue.in_use() <= self.queue.limit() {
+            self.before.store(0, Ordering::Relaxed);
+        }
         if short {
-            self.keep_back(usual);
+            self.keep_back();
             if sparse && self.take_kept_back() {
                 return Ok(self.place(None, work, sparse, asked_at));
             }
@@ -250,11 +256,13 @@ impl Slots {
     }
 
     /// One of the places kept back, if it is free: those that were given out before they were kept back are not yet.
+    /// Those who have little to do need not wait until others have made up for places that are no more.
     fn take_kept_back(&self) -> bool {
         if !self.reserve.try_take() {
             return false;
         }
-        let free = self.in_use() <= self.limit();
+        let most = self.limit().max(self.before.load(Ordering::Relaxed));
+        let free = self.in_use() <= most;
         if !free {
             self.reserve.give_back();
         }
@@ -268,10 +276,9 @@ impl Slots {
     }
 
     /// Keeps as many places back as tenants with little to do have been using.
-    fn keep_back(&self, usual: Duration) {
+    fn keep_back(&self) {
         let limit = self.limit();
-        let gap = usual / limit.max(1);
-        if let Some(kept) = self.reserve.look(limit, gap) {
+        if let Some(kept) = self.reserve.look(limit) {
             let _in_bounds = self.queue.resize((limit - kept).max(1) as usize);
         }
     }
@@ -288,11 +295,13 @@ impl Slots {
     }
 
     /// The work is done: its place goes to the next, what it really cost is charged, and the limit learns from it.
-    /// `cost` is in ordinary requests of this upstream, which usually hold a place for so long.
+    /// `cost` is in ordinary requests of this upstream, which usually hold a place for so long. Requests of one tenant
+    /// on one `route` are taken to be alike.
     pub(crate) fn leave(
         &self,
         mut place: Place,
         outcome: Option<Outcome>,
+        route: usize,
         cost: u64,
         usual: Duration,
         now: Duration,
@@ -301,30 +310,34 @@ impl Slots {
         // What was given up says nothing about the upstream.
         if let Some(outcome) = outcome {
             self.tenants.note(place.tenant, hold);
-            if place.sparse {
-                self.reserve.note(hold);
-            }
-            self.learn(Sample {
+            self.reserve.note(hold, place.sparse);
+            let kind = place.tenant ^ (route as u64).rotate_right(16);
+            let sample = Sample {
                 now,
                 hold,
                 in_flight: self.in_use(),
                 outcome,
-            });
+            };
+            self.learn(kind, sample);
         }
         place.bill(hold, cost, usual);
     }
 
-    fn learn(&self, sample: Sample) {
+    fn learn(&self, kind: u64, sample: Sample) {
         let mut search = self.search.lock();
         let Some(adaptive) = search.adaptive.as_mut() else {
             return;
         };
-        adaptive.record(sample);
+        adaptive.record_kind(kind, sample);
         self.resize(adaptive.limit());
     }
 
     fn resize(&self, limit: u32) {
-        if self.limit.swap(limit, Ordering::Relaxed) != limit {
+        let before = self.limit.swap(limit, Ordering::Relaxed);
+        if before > limit {
+            self.before.fetch_max(before, Ordering::Relaxed);
+        }
+        if before != limit {
             let kept = self.reserve.kept().min(limit / 2);
             let _in_bounds = self.queue.resize((limit - kept).max(1) as usize);
         }

@@ -9,6 +9,10 @@
 //!   throughput falls with the limit, the delay is the service's own: the limit returns, and that is what undisturbed
 //!   means from now on.
 //!
+//! Work of several kinds is compared by what is usual for each: a tenant whose requests take long is no sign of a slow
+//! service. The more kinds differ, the smaller the steps up, which are gone little by little and given up as soon as
+//! the latest are slow: a few slow requests too many hold up all that are quick.
+//!
 //! What is undisturbed never rises by itself while the limit is used, or it would soon follow the delay that the limit
 //! makes. A step down is tried only from where something waits behind the gate, or where a step up has brought nothing.
 
@@ -16,11 +20,17 @@ use std::time::Duration;
 
 use super::{Bounds, Level, Sample};
 use calm::Calm;
+use kinds::Kinds;
+use step::{Descent, Growth, Pause, Step};
 use window::{Seen, Window};
 
 mod calm;
+mod kinds;
+mod step;
 mod window;
 
+/// How many of the latest are listened to.
+const LATELY: f64 = 8.0;
 /// The share of failures that means drops, and what remains after them.
 const DROPS: f64 = 0.05;
 const BACKOFF: f64 = 0.8;
@@ -32,6 +42,12 @@ const DOUBT: f64 = 2.0;
 const GROWTH: f64 = 0.1;
 const GROWTH_FACTOR: f64 = 3.0;
 const GROWTH_MAX: f64 = 1.0;
+/// How much larger the limit grows while those listened to are replaced twice, where it grows little by little; and
+/// how far back it goes from what was too much.
+const RAMP: f64 = 1.0 / 32.0;
+const NEAR: f64 = 0.9;
+/// How much of the way to where it was too much is gone at a time.
+const APPROACH: f64 = 0.25;
 /// The share of a step up that must be found again in throughput.
 const PAYS: f64 = 0.5;
 /// The share that proves that nothing waits, and how far undisturbed times follow then.
@@ -57,79 +73,28 @@ const TARGET_LEAST: f64 = 0.1;
 const TARGET_MOST: f64 = 0.2;
 /// A descent that ends below this share of where it began has found something: look again soon.
 const FAR: f64 = 0.8;
-/// The shortest and the longest pause between two tries, in windows.
-const PAUSE_MIN: u32 = 8;
-const PAUSE_MAX: u32 = 64;
 
 #[derive(Clone, Debug)]
 pub(super) struct Guarded {
     level: Level,
     target_s: f64,
     window: Window,
+    kinds: Kinds,
+    /// By how much work was slower than usual when last looked at, and the latest few since.
+    slow: f64,
+    lately: f64,
+    /// How long a place was held then.
+    held_s: f64,
     /// Hold times of undisturbed work, once known.
     calm: Option<Calm>,
     step: Step,
     /// The next step up, as a share.
     growth: f64,
+    /// Where all were slowed down at once, until it is reached again by small steps.
+    ceiling: Option<f64>,
     /// When to grow again after growth that did not pay, and when to look again whether delay is what it seems.
     grow: Pause,
     check: Pause,
-}
-
-/// Windows until the next try, and how many there will be after that.
-#[derive(Clone, Copy, Debug)]
-struct Pause {
-    left: u32,
-    next: u32,
-}
-
-impl Pause {
-    const NONE: Self = Self {
-        left: 0,
-        next: PAUSE_MIN,
-    };
-
-    fn is_over(&mut self) -> bool {
-        self.left = self.left.saturating_sub(1);
-        self.left == 0
-    }
-
-    fn begin(&mut self) {
-        self.left = self.next;
-        self.next = (self.next * 2).min(PAUSE_MAX);
-    }
-}
-
-/// What the last window ended with.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    None,
-    /// Delay stands: what throughput is with it, the next window will tell.
-    Suspect,
-    Up(Growth),
-    Down(Descent),
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Growth {
-    before: f64,
-    throughput: f64,
-    flow: f64,
-    quick_s: f64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Descent {
-    /// The limit it began from, the throughput there, and the standard error of that.
-    from: f64,
-    throughput: f64,
-    flow: f64,
-    error: f64,
-    /// The limit before the last step, and how quick the quickest were there.
-    before: f64,
-    quick_s: f64,
-    /// The next step where the delay is not known, as a share.
-    blind: Option<f64>,
 }
 
 impl Guarded {
@@ -138,16 +103,23 @@ impl Guarded {
             level: Level::new(bounds, initial),
             target_s: target.as_secs_f64(),
             window: Window::new(length).settling(initial),
+            kinds: Kinds::new(),
+            slow: 1.0,
+            lately: 1.0,
+            held_s: 0.0,
             calm: None,
             step: Step::None,
             growth: GROWTH_MAX,
+            ceiling: None,
             grow: Pause::NONE,
             check: Pause::NONE,
         }
     }
 
-    pub(super) fn record(&mut self, sample: Sample) {
-        self.window.add(sample);
+    pub(super) fn record(&mut self, kind: u64, sample: Sample) {
+        let usual_s = self.kinds.usual_s(kind, sample.hold, self.slow);
+        self.window.add(sample, usual_s);
+        self.listen(&sample, usual_s);
         let Some(seen) = self.window.look(sample.now) else {
             return;
         };
@@ -157,9 +129,42 @@ impl Guarded {
         self.window.restart(sample.now);
         let before = self.level.whole();
         self.judge(&seen);
+        (self.slow, self.held_s) = (seen.mean, seen.held_s);
+        let at_ease = self.calm.is_some_and(|calm| calm.any_delay(&seen) <= 0.0);
+        self.kinds.compare(at_ease);
         if self.level.whole() != before {
-            let inside = sample.in_flight.max(self.level.whole());
-            self.window.settle(sample.now, inside, seen.held_s);
+            self.settle(&sample, seen.held_s);
+        }
+    }
+
+    fn settle(&mut self, sample: &Sample, held_s: f64) {
+        let inside = sample.in_flight.max(self.level.whole());
+        self.window.settle(sample.now, inside, held_s);
+    }
+
+    /// A step up is gone little by little where work differs, and taken back before its window is over when it slows
+    /// all down.
+    fn listen(&mut self, sample: &Sample, usual_s: f64) {
+        let slow = sample.hold.as_secs_f64() / usual_s;
+        self.lately += (slow - self.lately) / LATELY;
+        let (Some(calm), Step::Up(growth)) = (self.calm, self.step) else {
+            return;
+        };
+        let here = self.level.exact;
+        if self.lately > calm.alarm() {
+            self.ceiling = Some(here);
+            // Where it went by small steps, it is not far beyond.
+            let near = if growth.each < 1.0 { here * NEAR } else { 0.0 };
+            self.level.set(growth.before.max(near));
+            self.step = Step::None;
+            self.growth = GROWTH;
+            self.grow.begin();
+            self.window.restart(sample.now);
+            self.settle(sample, sample.hold.as_secs_f64());
+        } else if here < growth.goal {
+            self.level.set(growth.goal.min(here + growth.each));
+            self.window.restart(sample.now);
+            self.settle(sample, self.held_s);
         }
     }
 
@@ -211,7 +216,7 @@ impl Guarded {
             return;
         }
         let most = self.calm.map_or(0.0, |calm| calm.any_delay(seen));
-        if self.level.exact * most <= self.headroom() / 2.0 {
+        if self.level.exact * most <= self.headroom(seen) / 2.0 {
             if self.grow.is_over() {
                 self.step_up(seen);
             }
@@ -234,20 +239,32 @@ impl Guarded {
             flow: seen.flow,
             error: self.chance(seen),
             before: self.level.exact,
-            quick_s: seen.quick_s,
+            quick: seen.quick,
             blind,
         }
     }
 
     fn step_up(&mut self, seen: &Seen) {
         let before = self.level.exact;
-        self.level.set(before + (before * self.growth).max(1.0));
-        if self.level.exact > before {
+        self.ceiling = self.ceiling.filter(|ceiling| before + 1.0 < *ceiling);
+        let below = self.ceiling.map_or(f64::MAX, |ceiling| ceiling - before);
+        // The more work differs, the worse what a step too far would do to the quick.
+        let step = before * self.growth * seen.evenness.sqrt();
+        self.level.set(before + step.min(below * APPROACH).max(1.0));
+        let goal = self.level.exact;
+        if goal > before {
+            let pace = 2.0 * LATELY * (1.0 - seen.evenness);
+            if pace >= 1.0 {
+                self.level.set(before);
+            }
             self.step = Step::Up(Growth {
                 before,
+                goal,
+                each: (before * RAMP).max(1.0) / pace.max(1.0),
                 throughput: seen.throughput,
                 flow: seen.flow,
-                quick_s: seen.quick_s,
+                pace: seen.pace(),
+                quick: seen.quick,
             });
         }
     }
@@ -257,8 +274,8 @@ impl Guarded {
         let gained = (seen.throughput / growth.throughput).max(seen.flow / growth.flow) - 1.0;
         let step = self.level.exact / before - 1.0;
         let (asked, chance) = (step * PAYS, DOUBT * self.chance(seen));
-        // Where throughput cannot tell, the quickest do.
-        let no_slower = chance > asked && seen.quick_s < growth.quick_s * (1.0 + step / 4.0);
+        // Where throughput cannot tell, how quick work is does.
+        let no_slower = chance > asked && seen.pace() < growth.pace * (1.0 + step / 4.0);
         if gained >= asked - chance.min(asked / 2.0) || no_slower {
             self.growth = (self.growth * GROWTH_FACTOR).min(GROWTH_MAX);
             self.grow = Pause::NONE;
@@ -282,7 +299,7 @@ impl Guarded {
             flow: growth.flow.max(seen.flow),
             error: self.chance(seen),
             before: self.level.exact,
-            quick_s: growth.quick_s,
+            quick: growth.quick,
             blind: Some(DESCENT_BLIND),
         };
         self.step_down(seen, descent);
@@ -293,7 +310,10 @@ impl Guarded {
         descent.before = here;
         let goal = match descent.blind {
             Some(share) => here * (1.0 - share),
-            None => (here - self.waiting(seen) + self.headroom()).max(here * (1.0 - DESCENT_MAX)),
+            None => {
+                let goal = here - self.waiting_places(seen) + self.headroom(seen);
+                goal.max(here * (1.0 - DESCENT_MAX))
+            }
         };
         self.level.set(goal.min(here - 1.0));
         if self.level.exact < here {
@@ -312,7 +332,7 @@ impl Guarded {
         }
         let allowed = LOSS.max(steps * FELL).min(LOSS.max(CHANCE * error));
         let (fell, own) = (kept < 1.0 - allowed, self.is_own(seen, &descent));
-        descent.quick_s = seen.quick_s;
+        descent.quick = seen.quick;
         match (fell, own) {
             (true, None | Some(true)) => self.return_to(self.level.exact / kept, seen, &descent),
             (false, Some(true)) => self.return_to(descent.before, seen, &descent),
@@ -326,13 +346,13 @@ impl Guarded {
         let step = 1.0 - self.level.exact / descent.before;
         let error = self.calm.map_or(0.0, |calm| calm.quick_chance(seen));
         let tells = seen.is_mixed() && 2.0 * CHANCE * error < step;
-        tells.then(|| seen.quick_s > descent.quick_s * (1.0 - step / 2.0))
+        tells.then(|| seen.quick > descent.quick * (1.0 - step / 2.0))
     }
 
     /// The knee was here, and this is what undisturbed means.
     fn return_to(&mut self, knee: f64, seen: &Seen, descent: &Descent) {
         self.calm = Some(Calm::new(seen));
-        let goal = knee + (knee * HEADROOM).max(1.0);
+        let goal = knee + (knee * HEADROOM).max(1.0) * seen.evenness;
         self.level.set(goal.min(descent.from));
         if self.level.exact < FAR * descent.from {
             self.check = Pause::NONE;
@@ -363,14 +383,23 @@ impl Guarded {
         self.level.exact * self.calm.map_or(0.0, |calm| calm.delay(seen))
     }
 
+    /// The places that they take: where work waits in line, all are delayed by as much, and the quick by many times of
+    /// what they take.
+    fn waiting_places(&self, seen: &Seen) -> f64 {
+        let delay = self.calm.map_or(0.0, |calm| calm.delay(seen));
+        let delayed = delay / (1.0 - delay).max(f64::MIN_POSITIVE) * seen.evenness;
+        self.level.exact * delayed / (1.0 + delayed)
+    }
+
     /// How many may.
     fn tolerated(&self, seen: &Seen) -> f64 {
         let share = (self.target_s / seen.mean_s).clamp(TARGET_LEAST, TARGET_MOST);
         (self.level.exact * share).max(1.5)
     }
 
-    fn headroom(&self) -> f64 {
-        (self.level.exact * HEADROOM).max(1.0)
+    /// Less where a slow one that waits would delay many quick ones.
+    fn headroom(&self, seen: &Seen) -> f64 {
+        (self.level.exact * HEADROOM).max(1.0) * seen.evenness
     }
 
     pub(super) fn limit(&self) -> u32 {

@@ -23,8 +23,9 @@ pub(super) struct Reserve {
     sparse: AtomicU32,
     /// Their average while places are short, in thousandths.
     average: AtomicU32,
-    /// How long they take, in microseconds.
+    /// How long they take, and others, in microseconds.
     hold_us: AtomicU32,
+    others_us: AtomicU32,
 }
 
 /// Places come free seldom if one of them takes longer than this part of a sparse request.
@@ -61,17 +62,21 @@ impl Reserve {
         self.sparse.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// A sparse request took so long. A lost race loses one sample.
-    pub(super) fn note(&self, hold: Duration) {
+    /// A request took so long. A lost race loses one sample.
+    pub(super) fn note(&self, hold: Duration, sparse: bool) {
         let hold = u32::try_from(hold.as_micros()).unwrap_or(u32::MAX);
-        let before = self.hold_us.load(Ordering::Relaxed);
-        self.hold_us
-            .store(before - before / 8 + hold / 8, Ordering::Relaxed);
+        let known = if sparse {
+            &self.hold_us
+        } else {
+            &self.others_us
+        };
+        let before = known.load(Ordering::Relaxed);
+        known.store(before - before / 8 + hold / 8, Ordering::Relaxed);
     }
 
-    /// Places are short: looks how many sparse requests there are. Says how many places to keep back of `places`, of
-    /// which one comes free in each `gap`, if that has changed.
-    pub(super) fn look(&self, places: u32, gap: Duration) -> Option<u32> {
+    /// Places are short: looks how many sparse requests there are. Says how many places to keep back of `places`, if
+    /// that has changed.
+    pub(super) fn look(&self, places: u32) -> Option<u32> {
         let now = self.sparse.load(Ordering::Relaxed).saturating_mul(UNIT);
         let average = self.average.load(Ordering::Relaxed);
         let next = match now >= average {
@@ -79,7 +84,9 @@ impl Reserve {
             false => average - (average - now).div_ceil(STEP),
         };
         self.average.store(next, Ordering::Relaxed);
-        let seldom = gap.as_micros() > u128::from(self.hold_us.load(Ordering::Relaxed) / SELDOM);
+        // Only what others hold says how often one of theirs comes free.
+        let gap = self.others_us.load(Ordering::Relaxed) / places.max(1);
+        let seldom = gap > self.hold_us.load(Ordering::Relaxed) / SELDOM;
         let average = f64::from(next) / f64::from(UNIT);
         let spread = if seldom { 2.0 * average.sqrt() } else { 0.0 };
         let wanted = (average + spread).round() as u32;
@@ -93,44 +100,52 @@ impl Reserve {
 mod tests {
     use super::*;
 
-    const OFTEN: Duration = Duration::from_micros(600);
-
-    fn settled(reserve: &Reserve, gap: Duration) -> u32 {
+    fn settled(reserve: &Reserve) -> u32 {
         (0..1_000).for_each(|_| {
-            reserve.look(32, gap);
+            reserve.look(32);
         });
         reserve.kept()
     }
 
-    fn with_short_work() -> Reserve {
+    /// Sparse requests take 20 ms.
+    fn beside_others_of(others_ms: u64) -> Reserve {
         let reserve = Reserve::default();
-        (0..100).for_each(|_| reserve.note(Duration::from_millis(20)));
+        for _ in 0..100 {
+            reserve.note(Duration::from_millis(20), true);
+            reserve.note(Duration::from_millis(others_ms), false);
+        }
         reserve
     }
 
     // req: AC-05
     #[test]
     fn as_many_are_kept_back_as_are_used_and_never_more_than_a_quarter() {
-        let reserve = with_short_work();
+        let reserve = beside_others_of(20);
         assert!(
             !reserve.try_take(),
             "nothing is kept back before anybody needs it"
         );
         (0..3).for_each(|_| reserve.begin_sparse());
-        assert_eq!(settled(&reserve, OFTEN), 3);
+        assert_eq!(settled(&reserve), 3);
         assert!((0..3).all(|_| reserve.try_take()));
         assert!(!reserve.try_take());
         (0..50).for_each(|_| reserve.begin_sparse());
-        assert_eq!(settled(&reserve, OFTEN), 8);
+        assert_eq!(settled(&reserve), 8);
         (0..53).for_each(|_| reserve.end_sparse());
-        assert_eq!(settled(&reserve, OFTEN), 0, "nobody needs it any more");
+        assert_eq!(settled(&reserve), 0, "nobody needs it any more");
     }
 
     // req: AC-05
     #[test]
     fn more_are_kept_back_where_places_come_free_seldom() {
-        let reserve = with_short_work();
+        let reserve = beside_others_of(640);
         (0..3).for_each(|_| reserve.begin_sparse());
-        assert_eq!(settled(&reserve, Duration::from_millis(20)), 6);
+        assert_eq!(settled(&reserve), 6);
+        (0..20).for_each(|_| reserve.note(Duration::from_millis(20), true));
+        assert_eq!(
+            settled(&reserve),
+            6,
+            "how often short ones end says nothing"
+        );
     }
 }

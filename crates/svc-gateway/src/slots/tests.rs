@@ -63,6 +63,7 @@ async fn a_place_is_free_again_however_it_is_given_back() {
     slots.leave(
         place,
         Some(Outcome::Success),
+        0,
         1,
         USUAL,
         slots.timeline.now(),
@@ -72,4 +73,19 @@ async fn a_place_is_free_again_however_it_is_given_back() {
     drop(place);
     assert!(taken(&slots, 2).await.is_some());
     assert_eq!(slots.in_use(), 0);
+}
+
+// req: AC-05, GT-12
+#[tokio::test]
+async fn who_has_little_to_do_need_not_wait_until_a_lower_limit_is_worked_off() {
+    let (slots, noisy, polite) = crowded().await;
+    slots.set_limit(Limit::Fixed(6));
+    assert_eq!(slots.in_use(), 8);
+    drop(polite);
+    let place = taken(&slots, 2).await;
+    assert!(place.is_some(), "no more are in use than before");
+    assert!(taken(&slots, 3).await.is_none(), "and no more than that");
+    drop((noisy, place));
+    assert!(taken(&slots, 1).await.is_some());
+    assert_eq!(slots.before.load(Ordering::Relaxed), 0);
 }

@@ -3,6 +3,8 @@
 use super::CHANCE;
 use super::window::Seen;
 
+/// The least delay to be alarmed by, as a share of what is undisturbed.
+const ALARM: f64 = 0.3;
 /// The share of delay in a mean that counts whatever the quickest say.
 const STEP: f64 = 0.67;
 /// How many windows the mean of mixed work is learnt from.
@@ -13,26 +15,34 @@ const FALL: f64 = 0.25;
 /// Of all, and of the quickest: a mix that becomes dearer slows the mean, a queue slows everybody.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calm {
-    mean_s: f64,
-    quick_s: f64,
+    mean: f64,
+    quick: f64,
     /// Windows that it was learnt from: the slowest work is missing in the first.
     age: u32,
+    /// The widest that was seen, as a share of the mean.
+    spread: f64,
 }
 
 impl Calm {
     pub(super) fn new(seen: &Seen) -> Self {
         Self {
-            mean_s: seen.mean_s,
-            quick_s: seen.quick_s,
+            mean: seen.mean,
+            quick: seen.quick,
             age: 0,
+            spread: seen.spread,
         }
+    }
+
+    /// How slow the latest few are when it is certain that all are slowed down.
+    pub(super) fn alarm(&self) -> f64 {
+        self.mean * (1.0 + ALARM + self.spread * CHANCE)
     }
 
     /// The share of the hold time that is delay. Where work is quick and slow by nature the mean is worth little: it
     /// tells only within what the quickest tell. They are delayed by as much time as all where work waits in line, and
     /// by as large a share where it is slowed down. Unless they go another way: then a step must be a large one.
     pub(super) fn delay(&self, seen: &Seen) -> f64 {
-        let mean = 1.0 - self.mean_s / seen.mean_s;
+        let mean = 1.0 - self.mean / seen.mean;
         if !seen.is_mixed() || mean - CHANCE * seen.error > STEP {
             return mean.max(0.0);
         }
@@ -41,9 +51,9 @@ impl Calm {
     }
 
     fn quick_delay(&self, seen: &Seen) -> (f64, f64) {
-        let delay_s = (seen.quick_s - self.quick_s).max(0.0);
-        let most = delay_s / seen.quick_s;
-        ((delay_s / seen.mean_s).min(most), most)
+        let delay = (seen.quick - self.quick).max(0.0);
+        let most = delay / seen.quick;
+        ((delay / seen.mean).min(most), most)
     }
 
     /// The most that the delay may be, beyond chance.
@@ -57,11 +67,11 @@ impl Calm {
     /// The standard error of throughput, as a share: work that waits in line varies together, and looks more even than
     /// what the service makes of it.
     pub(super) fn chance(&self, seen: &Seen) -> f64 {
-        seen.error * (seen.mean_s / self.mean_s).max(1.0)
+        seen.error * (seen.mean / self.mean).max(1.0)
     }
 
     pub(super) fn quick_chance(&self, seen: &Seen) -> f64 {
-        seen.quick_error * (seen.quick_s / self.quick_s).max(1.0)
+        seen.quick_error * (seen.quick / self.quick).max(1.0)
     }
 
     /// The standard error of the delay.
@@ -78,23 +88,24 @@ impl Calm {
         let (_, quick) = self.quick_delay(seen);
         if seen.is_mixed() && self.age < AGE && quick < CHANCE * seen.quick_error {
             self.age += 1;
-            self.mean_s += (seen.mean_s - self.mean_s) / f64::from(self.age + 1);
+            self.mean += (seen.mean - self.mean) / f64::from(self.age + 1);
         }
-        fall(&mut self.mean_s, seen.mean_s, CHANCE * seen.error);
-        fall(&mut self.quick_s, seen.quick_s, CHANCE * seen.quick_error);
+        self.spread = self.spread.max(seen.spread);
+        fall(&mut self.mean, seen.mean, CHANCE * seen.error);
+        fall(&mut self.quick, seen.quick, CHANCE * seen.quick_error);
     }
 
     /// Both ways, by a share: nothing waits, or not for this limit.
     pub(super) fn follow(&mut self, seen: &Seen, share: f64) {
-        self.mean_s += (seen.mean_s - self.mean_s) * share;
-        self.quick_s += (seen.quick_s - self.quick_s) * share;
+        self.mean += (seen.mean - self.mean) * share;
+        self.quick += (seen.quick - self.quick) * share;
     }
 }
 
-fn fall(lowest_s: &mut f64, seen_s: f64, chance: f64) {
-    if seen_s < *lowest_s * (1.0 - chance) {
-        *lowest_s = seen_s;
-    } else if seen_s < *lowest_s {
-        *lowest_s += (seen_s - *lowest_s) * FALL;
+fn fall(lowest: &mut f64, seen: f64, chance: f64) {
+    if seen < *lowest * (1.0 - chance) {
+        *lowest = seen;
+    } else if seen < *lowest {
+        *lowest += (seen - *lowest) * FALL;
     }
 }

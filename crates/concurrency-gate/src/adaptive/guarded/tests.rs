@@ -1,8 +1,10 @@
 use super::*;
 use crate::adaptive::{Adaptive, Policy};
+use mix::{Mix, Tenant};
 use origin::{Nature, Origin, Report, World, median};
 use std::cell::{Cell, RefCell};
 
+mod mix;
 mod origin;
 
 const BOUNDS: Bounds = Bounds { min: 1, max: 1_000 };
@@ -127,4 +129,47 @@ fn little_traffic_moves_nothing_and_a_crowd_after_it_is_served() {
         }
         is_found(&ORIGIN, &world.run(ORIGIN, LOAD * ORIGIN.per_s(), 8));
     });
+}
+
+const QUICK: Tenant = Tenant {
+    per_s: 160.0,
+    service_ms: 20,
+};
+
+/// What the tenant beside [`QUICK`] is given, of what is left, and how long the quick ones take in milliseconds, at the
+/// 50th and the 98th of a hundred: once let in, from the fourth second on.
+fn beside_quick_ones(slow: Tenant, places: usize) -> (f64, [u128; 2]) {
+    let results = RefCell::new((Vec::new(), [Vec::new(), Vec::new()]));
+    testkit::sim::run("gate mix", SEEDS, |rng| {
+        let machine = Adaptive::new(&Policy::guarded(BOUNDS), FIRST).expect("it adapts");
+        let mut mix = Mix::new(machine, [QUICK, slow], places, rng.fork());
+        mix.run(Duration::from_secs(3));
+        let (served, mut took_ms) = mix.run(Duration::from_secs(13));
+        let left = places as f64 - QUICK.per_s * 0.02;
+        let possible = left * 10.0 * 1e3 / slow.service_ms as f64;
+        took_ms.sort_unstable();
+        let mut results = results.borrow_mut();
+        results.0.push(served as f64 / possible);
+        for (seen, part) in results.1.iter_mut().zip([50, 98]) {
+            seen.push(took_ms[took_ms.len() * part / 100]);
+        }
+    });
+    let (served, took_ms) = results.into_inner();
+    let middle = |mut seen: Vec<u128>| {
+        seen.sort_unstable();
+        seen[seen.len() / 2]
+    };
+    (median(served), took_ms.map(middle))
+}
+
+// req: GT-12
+#[test]
+fn a_few_quick_ones_are_not_delayed_by_a_tenant_whose_work_is_slow() {
+    for (service_ms, per_s, places) in [(640, 150.0, 32), (200, 400.0, 32), (640, 600.0, 128)] {
+        let slow = Tenant { per_s, service_ms };
+        let (served, [middle_ms, most_ms]) = beside_quick_ones(slow, places);
+        assert!(middle_ms <= 22, "{slow:?}: {middle_ms} ms");
+        assert!(most_ms <= 60, "{slow:?}: {most_ms} ms");
+        assert!(served >= 0.5, "{slow:?}: {served} of what is left");
+    }
 }

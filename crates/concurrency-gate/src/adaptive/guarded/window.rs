@@ -12,6 +12,8 @@ const SAMPLES_LATE: u32 = 100;
 const SPAN_MAX: Duration = Duration::from_secs(2);
 /// How often each place must have been given: work that goes in step would be counted once more, or once less.
 const ROUNDS_MIN: u32 = 1;
+/// The share of what is inside that must have been seen to end.
+const KNOWN: f64 = 0.5;
 /// A window that is not certain by then is judged as it is, in lengths of a window.
 const LENGTHS_MAX: u32 = 5;
 /// The share of the successes that is called quick.
@@ -21,8 +23,9 @@ const MIXED: f64 = 0.6;
 /// The share of the limit that must have been in flight at some moment, and on average, for the limit to be used.
 const USED_PEAK: f64 = 0.9;
 const USED_MEAN: f64 = 0.7;
-/// Hold times are told apart by half a power of two, from a microsecond to a minute.
+/// Work is told apart by half a power of two, from a thousandth of what is usual to sixty thousand times that.
 const CLASSES: usize = 52;
+const LEAST: f64 = 1e-3;
 const SHORTEST_S: f64 = 1e-6;
 /// The variance of what is in one class, at most, over the square of its mean.
 const WITHIN_CLASS: f64 = 0.015;
@@ -36,8 +39,15 @@ pub(super) struct Window {
     since: Option<Duration>,
     successes: u32,
     failures: u32,
+    /// In seconds.
     hold_sum_s: f64,
     hold_square_sum: f64,
+    /// What they usually take, and the reciprocals of that.
+    usual_sum_s: f64,
+    usual_reciprocals: f64,
+    /// In what is usual for each.
+    sum: f64,
+    square_sum: f64,
     classes: [Class; CLASSES],
     in_flight_sum: u64,
     in_flight_peak: u32,
@@ -46,30 +56,36 @@ pub(super) struct Window {
 #[derive(Clone, Copy, Debug, Default)]
 struct Class {
     count: u32,
-    hold_sum_s: f32,
+    sum: f32,
 }
 
 /// What a window has shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub(super) failed: f64,
-    pub(super) mean_s: f64,
+    /// How long work took, in what is usual for each.
+    pub(super) mean: f64,
     /// The mean of the quickest.
-    pub(super) quick_s: f64,
+    pub(super) quick: f64,
     /// The standard error of that, as a share.
     pub(super) quick_error: f64,
-    /// Successes a second.
+    /// Work done a second, by what is usual for each.
     pub(super) throughput: f64,
     /// The standard error of mean and throughput, as a share of them.
     pub(super) error: f64,
-    /// How long a place is held.
+    /// How long work took, and how long a place is held.
+    pub(super) mean_s: f64,
     pub(super) held_s: f64,
+    /// One where all work usually takes as long; less, the more it differs.
+    pub(super) evenness: f64,
+    /// The mean where each counts by what it usually takes: the places that wait are found again in it.
+    pub(super) mean_by_work: f64,
     /// It will not get better.
     pub(super) is_late: bool,
     /// By how many were inside for how long: as throughput, but less subject to where the window ends.
     pub(super) flow: f64,
     /// The standard deviation, as a share of the mean.
-    spread: f64,
+    pub(super) spread: f64,
     in_flight_mean: f64,
     in_flight_peak: f64,
 }
@@ -85,6 +101,10 @@ impl Window {
             failures: 0,
             hold_sum_s: 0.0,
             hold_square_sum: 0.0,
+            usual_sum_s: 0.0,
+            usual_reciprocals: 0.0,
+            sum: 0.0,
+            square_sum: 0.0,
             classes: [Class::default(); CLASSES],
             in_flight_sum: 0,
             in_flight_peak: 0,
@@ -96,7 +116,7 @@ impl Window {
         self
     }
 
-    pub(super) fn add(&mut self, sample: Sample) {
+    pub(super) fn add(&mut self, sample: Sample, usual_s: f64) {
         self.unsettled = self.unsettled.saturating_sub(1);
         if self.unsettled > 0 || self.settled_at.is_some_and(|at| sample.now < at) {
             return;
@@ -116,9 +136,14 @@ impl Window {
         self.successes += 1;
         self.hold_sum_s += hold_s;
         self.hold_square_sum += hold_s * hold_s;
-        let class = &mut self.classes[class(hold_s)];
+        self.usual_sum_s += usual_s;
+        self.usual_reciprocals += usual_s.recip();
+        let times = hold_s / usual_s;
+        self.sum += times;
+        self.square_sum += times * times;
+        let class = &mut self.classes[class(times)];
         class.count += 1;
-        class.hold_sum_s += hold_s as f32;
+        class.sum += times as f32;
     }
 
     /// What was seen, if it is enough to look at.
@@ -128,7 +153,14 @@ impl Window {
         let rounds = self.in_flight_peak.saturating_mul(ROUNDS_MIN);
         let least = self.length.max(span(self.held_s()));
         let enough = passed >= least && samples >= SAMPLES_MIN.max(rounds);
-        enough.then(|| self.seen(passed))
+        (enough && self.is_known(passed)).then(|| self.seen(passed))
+    }
+
+    /// Whether what has ended is like what is inside: places are held by what is slow, of which little ends at first.
+    fn is_known(&self, passed: Duration) -> bool {
+        let in_flight = self.in_flight_sum as f64 / f64::from(self.successes + self.failures);
+        let ended = self.hold_sum_s / passed.as_secs_f64();
+        passed >= SPAN_MAX || self.failures > self.successes || ended >= KNOWN * in_flight
     }
 
     /// The next one begins.
@@ -155,22 +187,28 @@ impl Window {
     fn seen(&self, passed: Duration) -> Seen {
         let successes = f64::from(self.successes).max(1.0);
         let samples = f64::from(self.successes + self.failures);
-        let mean_s = (self.hold_sum_s / successes).max(SHORTEST_S);
-        let variance = (self.hold_square_sum / successes - mean_s * mean_s).max(0.0);
-        let (quick_s, quick_error) = self.quick(successes * QUICK);
+        let mean = (self.sum / successes).max(LEAST);
+        let variance = (self.square_sum / successes - mean * mean).max(0.0);
+        let (quick, quick_error) = self.quick(successes * QUICK);
+        let mean_s = self.hold_sum_s.max(SHORTEST_S) / successes;
+        let usual_s = self.usual_sum_s.max(SHORTEST_S) / successes;
+        let in_flight_mean = self.in_flight_sum as f64 / samples;
         Seen {
             failed: f64::from(self.failures) / samples,
-            mean_s,
-            quick_s,
+            mean,
+            quick,
             quick_error,
-            throughput: f64::from(self.successes) / passed.as_secs_f64(),
-            error: (variance / successes).sqrt() / mean_s,
-            spread: variance.sqrt() / mean_s,
-            flow: self.in_flight_sum as f64 / samples / mean_s,
+            throughput: self.usual_sum_s / passed.as_secs_f64(),
+            error: (variance / successes).sqrt() / mean,
+            spread: variance.sqrt() / mean,
+            mean_by_work: mean_s / usual_s,
+            flow: in_flight_mean * usual_s / mean_s,
+            mean_s,
             held_s: self.held_s(),
+            evenness: (successes / (usual_s * self.usual_reciprocals)).min(1.0),
             is_late: passed >= self.length.saturating_mul(LENGTHS_MAX)
                 && self.successes >= SAMPLES_LATE,
-            in_flight_mean: self.in_flight_sum as f64 / samples,
+            in_flight_mean,
             in_flight_peak: f64::from(self.in_flight_peak),
         }
     }
@@ -178,20 +216,20 @@ impl Window {
     /// The mean of that many of the quickest, and its standard error as a share; of the last class as many as it takes,
     /// at its mean.
     fn quick(&self, wanted: f64) -> (f64, f64) {
-        let (mut left, mut sum_s, mut square_sum) = (wanted, 0.0, 0.0);
+        let (mut left, mut sum, mut square_sum) = (wanted, 0.0, 0.0);
         for class in self.classes.iter().filter(|class| class.count > 0) {
-            let mean_s = f64::from(class.hold_sum_s) / f64::from(class.count);
+            let mean = f64::from(class.sum) / f64::from(class.count);
             let taken = left.min(f64::from(class.count));
-            sum_s += mean_s * taken;
-            square_sum += mean_s * mean_s * taken;
+            sum += mean * taken;
+            square_sum += mean * mean * taken;
             left -= taken;
             if left <= 0.0 {
                 break;
             }
         }
-        let mean_s = (sum_s / wanted).max(SHORTEST_S);
-        let variance = (square_sum / wanted / (mean_s * mean_s) - 1.0).max(0.0);
-        (mean_s, ((variance + WITHIN_CLASS) / wanted).sqrt())
+        let mean = (sum / wanted).max(LEAST);
+        let variance = (square_sum / wanted / (mean * mean) - 1.0).max(0.0);
+        (mean, ((variance + WITHIN_CLASS) / wanted).sqrt())
     }
 }
 
@@ -201,10 +239,18 @@ impl Seen {
         self.spread > MIXED
     }
 
+    /// How long work took, by those of it that vary least.
+    pub(super) fn pace(&self) -> f64 {
+        match self.is_mixed() {
+            true => self.quick,
+            false => self.mean,
+        }
+    }
+
     /// Whether the limit was what kept more from coming in.
     pub(super) fn has_used(&self, limit: u32) -> bool {
         let limit = f64::from(limit);
-        let mean = self.in_flight_mean.max(self.throughput * self.mean_s);
+        let mean = self.in_flight_mean.max(self.throughput * self.mean_by_work);
         self.in_flight_peak >= USED_PEAK * limit && mean >= USED_MEAN * limit
     }
 }
@@ -215,7 +261,7 @@ fn span(seconds: f64) -> Duration {
 }
 
 /// By the exponent and the first bit of the fraction.
-fn class(hold_s: f64) -> usize {
-    let halves = |seconds: f64| (seconds.to_bits() >> 51) as usize;
-    (halves(hold_s) - halves(SHORTEST_S)).min(CLASSES - 1)
+fn class(times: f64) -> usize {
+    let halves = |times: f64| (times.to_bits() >> 51) as usize;
+    (halves(times.max(LEAST)) - halves(LEAST)).min(CLASSES - 1)
 }
