@@ -2,7 +2,8 @@
 //!
 //! - `/bytes/N` is answered at once with N bytes, whatever the method.
 //! - `/work` (`/work?ms=N`) takes one of the places for the service time, first come first served;
-//!   work whose client has left is done all the same.
+//!   work whose client has left is done all the same. With `uneven=1` one in ten takes eleven times
+//!   as long as the others, with `failing=N` so many in a hundred fail.
 //! - `/control?places=N&service_ms=N` changes both while it runs; `/stats` tells what was done.
 
 mod answer;
@@ -117,6 +118,7 @@ struct Origin {
     answers: Answers,
     clients: Table<Client>,
     buffer: Vec<u8>,
+    begun: u64,
     done: u64,
     /// Of those, the work nobody waited for any more.
     departed: u64,
@@ -130,6 +132,7 @@ struct Client {
     /// Not taken by the socket yet.
     outbox: Vec<u8>,
     working: bool,
+    failing: bool,
     closing: bool,
 }
 
@@ -142,6 +145,7 @@ impl Origin {
             answers: Answers::default(),
             clients: Table::new(),
             buffer: vec![0; READ_AT_ONCE],
+            begun: 0,
             done: 0,
             departed: 0,
         }
@@ -246,9 +250,19 @@ impl Origin {
                 let answer = self.answers.of_length(length);
                 return client.send(answer);
             }
-            Asked::Work { service } => {
+            Asked::Work {
+                service,
+                is_uneven,
+                failing_percent,
+            } => {
+                let lot = self.lot();
                 client.working = true;
+                client.failing = lot % 100 < failing_percent;
                 let service = service.unwrap_or(self.service);
+                let service = match is_uneven {
+                    true => uneven(service, lot),
+                    false => service,
+                };
                 self.places.arrive(token, service, now);
                 return true;
             }
@@ -265,6 +279,12 @@ impl Origin {
         client.send(&answer::stats(done, departed, waiting))
     }
 
+    /// Drawn for each work, the same in each run.
+    fn lot(&mut self) -> u64 {
+        self.begun += 1;
+        self.begun.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
+    }
+
     fn finish_work(&mut self) {
         let now = self.now();
         while let Some(token) = self.places.finish(now) {
@@ -274,7 +294,10 @@ impl Origin {
                 continue;
             };
             client.working = false;
-            let mut open = client.send(self.answers.of_work());
+            let mut open = match client.failing {
+                true => client.send(answer::FAILED),
+                false => client.send(self.answers.of_work()),
+            };
             let inbox = std::mem::take(&mut client.inbox);
             open = open && self.take(&mut client, token, &inbox);
             self.put_back(token, client, open);
@@ -291,6 +314,14 @@ impl Origin {
     }
 }
 
+/// One in ten takes eleven times as long as the others.
+fn uneven(service: Duration, lot: u64) -> Duration {
+    match lot / 100 % 10 {
+        0 => service * 11 / 2,
+        _ => service / 2,
+    }
+}
+
 impl Client {
     fn new(stream: TcpStream) -> Self {
         Self {
@@ -299,6 +330,7 @@ impl Client {
             inbox: Vec::new(),
             outbox: Vec::new(),
             working: false,
+            failing: false,
             closing: false,
         }
     }

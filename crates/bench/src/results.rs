@@ -31,9 +31,18 @@ impl Wanted {
     /// Whether a result with these names is asked for.
     pub fn has(&self, names: &[&str]) -> bool {
         let names: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
-        let named = |word: &str| names.iter().any(|name| name.contains(word));
+        let named = |word: &str| names.iter().any(|name| is_part(word, name));
         self.0.is_empty() || self.0.iter().any(|words| words.split('+').all(named))
     }
+}
+
+/// Whether the word is in the name; S1 is not in S10.
+fn is_part(word: &str, name: &str) -> bool {
+    name.match_indices(word).any(|(at, _)| {
+        let next = name[at + word.len()..].chars().next();
+        !(word.ends_with(|last: char| last.is_ascii_digit())
+            && next.is_some_and(|next| next.is_ascii_digit()))
+    })
 }
 
 /// Puts new rows among those kept, in the order they came first; gives all.
@@ -148,6 +157,7 @@ mod tests {
         assert!(Wanted::parse("nginx,s1").has(&names));
         assert!(Wanted::parse("haproxy+s1").has(&names));
         assert!(!Wanted::parse("haproxy+s2,nginx").has(&names));
+        assert!(!Wanted::parse("s1").has(&["HAProxy expert", "S10"]));
     }
 
     #[test]

@@ -38,6 +38,7 @@ impl Manual {
             streams: vec![Stream {
                 name: "all".to_owned(),
                 rate_per_s: self.rate_per_s,
+                bursts: None,
                 until: length,
                 request: request("GET", self.target, &self.path, headers, b""),
                 source: Ipv4Addr::new(127, 1, 0, 1),

@@ -18,6 +18,8 @@ pub struct Stream {
     pub name: String,
     /// How often it asks.
     pub rate_per_s: f64,
+    /// In which part of the time it does; always when absent.
+    pub bursts: Option<Bursts>,
     /// When it stops, counted from the start; at the end at the latest.
     pub until: Duration,
     /// Its request.
@@ -26,6 +28,24 @@ pub struct Stream {
     pub source: Ipv4Addr,
     /// Whether it comes again when it was told when; at most so often.
     pub retries: u8,
+}
+
+/// Requests that come for a while at the beginning of each period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bursts {
+    /// From one beginning to the next.
+    pub period: Duration,
+    /// For how long.
+    pub length: Duration,
+}
+
+impl Bursts {
+    /// When what would come then comes, if time stood still between bursts.
+    fn at(self, then: Duration) -> Duration {
+        let length = self.length.as_nanos().max(1);
+        let (before, since) = (then.as_nanos() / length, then.as_nanos() % length);
+        self.period * before as u32 + Duration::from_nanos(since as u64)
+    }
 }
 
 /// A load on one address.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 pub(super) const NOT_FOUND: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+pub(super) const FAILED: &[u8] = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n";
 /// More than any benchmark asks for; an answer is kept for each length once asked.
 const LENGTH_MAX: usize = 16 << 20;
 const WORK_BYTES: usize = 64;
@@ -13,6 +14,10 @@ pub(super) enum Asked {
     Bytes(usize),
     Work {
         service: Option<Duration>,
+        /// Whether one in ten takes eleven times as long as the others; as long as always, on average.
+        is_uneven: bool,
+        /// How many in a hundred fail, after their time.
+        failing_percent: u64,
     },
     Control {
         places: Option<usize>,
@@ -37,6 +42,8 @@ impl Asked {
         match path {
             "/work" => Self::Work {
                 service: time("ms"),
+                is_uneven: number("uneven") == Some(1),
+                failing_percent: number("failing").unwrap_or(0),
             },
             "/control" => Self::Control {
                 places: number("places").map(|places| places as usize),

@@ -88,3 +88,37 @@ fn requests_sent_together_are_answered_in_their_order() {
         .collect();
     assert_eq!(lengths, ["64", "3", "64", "5"]);
 }
+
+#[test]
+fn as_many_fail_as_are_asked_to() {
+    let origin = start(8, 1);
+    let failed = |percent: u32| {
+        let path = format!("/work?failing={percent}");
+        let statuses = (0..100).map(|_| ask(origin, &path).unwrap().0);
+        statuses.filter(|status| *status == 500).count()
+    };
+    assert_eq!(failed(0), 0);
+    assert_eq!(failed(100), 100);
+    let some = failed(30);
+    assert!((15..=45).contains(&some), "{some} of a hundred");
+}
+
+#[test]
+fn one_in_ten_takes_eleven_times_as_long_and_all_together_as_long_as_ever() {
+    let port = testkit::process::Port::reserve().unwrap();
+    let mut origin = Origin::new(Settings {
+        listen: port.addr(),
+        places: 1,
+        service: Duration::from_millis(20),
+        core: None,
+    });
+    let mut sum = Duration::ZERO;
+    for _ in 0..1_000 {
+        let lot = origin.lot();
+        let service = uneven(Duration::from_millis(20), lot);
+        assert!([10, 110].contains(&service.as_millis()));
+        sum += service;
+    }
+    let mean = (sum / 1_000).as_secs_f64() * 1e3;
+    assert!((19.0..21.0).contains(&mean), "{mean} ms");
+}

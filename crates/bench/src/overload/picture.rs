@@ -20,10 +20,11 @@ pub(super) fn svg(rows: &[Row]) -> String {
         .iter()
         .map(|scenario| format!("{} {}", scenario.name(), scenario.about()))
         .collect();
-    let (first, second) = legend.split_at(DRAWN / 2);
-    svg.text(MARGIN, 52.0, 10.0, "start", &first.join(" · "));
-    svg.text(MARGIN, 66.0, 10.0, "start", &second.join(" · "));
-    svg.legend(MARGIN, 92.0, 170.0, &Contender::ALL.map(stroke));
+    for (line, scenarios) in legend.chunks(DRAWN.div_ceil(3)).enumerate() {
+        let y = 52.0 + 14.0 * line as f64;
+        svg.text(MARGIN, y, 10.0, "start", &scenarios.join(" · "));
+    }
+    svg.legend(MARGIN, 104.0, 170.0, &Contender::ALL.map(stroke));
     let panels = [
         panel(rows, "Polite tenant: answered in time", percent(), |row| {
             row.polite_ok_percent
@@ -54,8 +55,8 @@ pub(super) fn svg(rows: &[Row]) -> String {
     svg.finish()
 }
 
-/// S0 to S7; the others ask other questions.
-const DRAWN: usize = 8;
+/// S0 to S11; the others ask other questions.
+const DRAWN: usize = 12;
 
 fn panel(rows: &[Row], title: &'static str, y: Axis, value: fn(&Row) -> Option<f64>) -> Panel {
     let line = |contender: Contender| {
@@ -77,7 +78,7 @@ fn panel(rows: &[Row], title: &'static str, y: Axis, value: fn(&Row) -> Option<f
         label: "scenario",
         scale: Scale::Linear,
         from: -0.3,
-        to: 7.3,
+        to: 11.3,
         marks: &[
             (0.0, "S0"),
             (1.0, "S1"),
@@ -87,6 +88,10 @@ fn panel(rows: &[Row], title: &'static str, y: Axis, value: fn(&Row) -> Option<f
             (5.0, "S5"),
             (6.0, "S6"),
             (7.0, "S7"),
+            (8.0, "S8"),
+            (9.0, "S9"),
+            (10.0, "S10"),
+            (11.0, "S11"),
         ],
     };
     Panel {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::contender::Contender;
 use super::{CAPACITY_PER_S, Length, SERVICE};
-use crate::load::open::Stream;
+use crate::load::open::{Bursts, Stream};
 use crate::load::request;
 use crate::peers::Kind;
 
@@ -20,6 +20,10 @@ pub(super) enum Scenario {
     ManyNoisy,
     Fewer,
     TenTimes,
+    Uneven,
+    Bursts,
+    TwoWeights,
+    Failing,
     Words,
     Weights,
 }
@@ -39,11 +43,16 @@ struct Noise {
 }
 
 pub(super) const POLITE: &str = "polite";
-/// Tenants with shares of their own, for [`Scenario::Weights`].
+/// Tenants with shares of their own.
 pub(super) const WEIGHTS: [(&str, u32); 2] = [("gold", 4), ("silver", 1)];
 
+const BURSTS: Bursts = Bursts {
+    period: Duration::from_secs(2),
+    length: Duration::from_millis(500),
+};
+
 impl Scenario {
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::Alone,
         Self::OneNoisy,
         Self::EightNoisy,
@@ -52,6 +61,10 @@ impl Scenario {
         Self::ManyNoisy,
         Self::Fewer,
         Self::TenTimes,
+        Self::Uneven,
+        Self::Bursts,
+        Self::TwoWeights,
+        Self::Failing,
         Self::Words,
         Self::Weights,
     ];
@@ -66,6 +79,10 @@ impl Scenario {
             Self::ManyNoisy => "S5",
             Self::Fewer => "S6",
             Self::TenTimes => "S7",
+            Self::Uneven => "S8",
+            Self::Bursts => "S9",
+            Self::TwoWeights => "S10",
+            Self::Failing => "S11",
             Self::Words => "words",
             Self::Weights => "weights",
         }
@@ -81,6 +98,10 @@ impl Scenario {
             Self::ManyNoisy => "40/s, beside twenty-four of 190/s",
             Self::Fewer => "40/s, beside one of 1,200/s, while the origin shrinks to 8 places",
             Self::TenTimes => "beside one of ten times the capacity, 16,000/s",
+            Self::Uneven => "as S1, where nine in ten take 10 ms and one 110 ms",
+            Self::Bursts => "beside one of 9,600/s for half a second in every two",
+            Self::TwoWeights => "beside two of 2,400/s, of weights 4 and 1",
+            Self::Failing => "as S1, where one answer in twenty is an error",
             Self::Words => "a burst of twice the capacity that comes again when it was told to",
             Self::Weights => "two tenants of weights 4 and 1, each of 2,400/s",
         }
@@ -108,7 +129,8 @@ impl Scenario {
     /// What the origin can answer at most, where all requests cost the same.
     pub(super) fn capacity_per_s(self) -> Option<f64> {
         match self {
-            Self::Alone | Self::Costly | Self::Words => None,
+            Self::Alone | Self::Costly | Self::Bursts | Self::Words => None,
+            Self::Failing => Some(CAPACITY_PER_S * 0.95),
             Self::Slower => Some(CAPACITY_PER_S / 2.0),
             Self::Fewer => Some(CAPACITY_PER_S / 4.0),
             _ => Some(CAPACITY_PER_S),
@@ -116,14 +138,24 @@ impl Scenario {
     }
 
     pub(super) fn streams(self, target: SocketAddr, length: Length) -> Vec<Stream> {
-        if self == Self::Weights {
-            let of = |(index, (name, _)): (usize, &(&str, u32))| {
-                stream(target, index, name, 2_400.0, "/work")
-            };
-            return WEIGHTS.iter().enumerate().map(of).collect();
-        }
+        let weighted = || {
+            WEIGHTS
+                .iter()
+                .zip(1..)
+                .map(|((name, _), index)| stream(target, index, name, 2_400.0, "/work"))
+        };
         let noise = self.noise();
-        let polite = stream(target, 0, POLITE, self.polite_rate_per_s(), "/work");
+        let path = if self == Self::Costly {
+            "/work"
+        } else {
+            noise.path
+        };
+        let polite = stream(target, 0, POLITE, self.polite_rate_per_s(), path);
+        match self {
+            Self::Weights => return weighted().collect(),
+            Self::TwoWeights => return std::iter::once(polite).chain(weighted()).collect(),
+            _ => {}
+        }
         let noisy = (1..=noise.tenants).map(|index| {
             let name = format!("noisy-{index}");
             let noisy = stream(target, index, &name, noise.rate_per_s, noise.path);
@@ -131,6 +163,10 @@ impl Scenario {
                 Self::Words => Stream {
                     until: length.warm_up + length.counted / 2,
                     retries: 3,
+                    ..noisy
+                },
+                Self::Bursts => Stream {
+                    bursts: Some(BURSTS),
                     ..noisy
                 },
                 _ => noisy,
@@ -148,8 +184,9 @@ impl Scenario {
 
     fn noise(self) -> Noise {
         let (tenants, rate_per_s) = match self {
-            Self::Alone | Self::Weights => (0, 0.0),
-            Self::OneNoisy | Self::Slower => (1, 4_800.0),
+            Self::Alone | Self::Weights | Self::TwoWeights => (0, 0.0),
+            Self::OneNoisy | Self::Slower | Self::Uneven | Self::Failing => (1, 4_800.0),
+            Self::Bursts => (1, CAPACITY_PER_S * 6.0),
             Self::EightNoisy => (8, 600.0),
             Self::Costly => (1, 150.0),
             Self::ManyNoisy => (24, 190.0),
@@ -159,6 +196,8 @@ impl Scenario {
         };
         let path = match self {
             Self::Costly => "/work?ms=640",
+            Self::Uneven => "/work?uneven=1",
+            Self::Failing => "/work?failing=5",
             _ => "/work",
         };
         Noise {
@@ -174,6 +213,7 @@ fn stream(target: SocketAddr, index: usize, name: &str, rate_per_s: f64, path: &
     Stream {
         name: name.to_owned(),
         rate_per_s,
+        bursts: None,
         until: Duration::MAX,
         request: request("GET", target, path, &[("X-Tenant", name)], b""),
         source: Ipv4Addr::new(127, 1, index as u8, 1),

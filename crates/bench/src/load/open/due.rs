@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use super::Stream;
+use super::{Bursts, Stream};
 
 /// A request on its way. Instants count from the start of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) struct Plea {
 
 #[derive(Debug)]
 pub(super) struct Due {
-    rates: Vec<(f64, Duration)>,
+    rates: Vec<(f64, Duration, Option<Bursts>)>,
     next: BinaryHeap<Reverse<(Duration, usize, u64)>>,
     again: BinaryHeap<Reverse<(Duration, u64)>>,
     pleas: Vec<Shot>,
@@ -36,7 +36,7 @@ impl Due {
         let mut due = Self {
             rates: streams
                 .iter()
-                .map(|stream| (stream.rate_per_s, stream.until.min(length)))
+                .map(|stream| (stream.rate_per_s, stream.until.min(length), stream.bursts))
                 .collect(),
             next: BinaryHeap::new(),
             again: BinaryHeap::new(),
@@ -49,12 +49,13 @@ impl Due {
     /// Computed from the start, not from the last one: no error adds up. Streams are shifted against
     /// each other, lest equal rates make bursts.
     fn plan(&mut self, stream: usize, index: u64) {
-        let (rate, until) = self.rates[stream];
+        let (rate, until, bursts) = self.rates[stream];
         if rate <= 0.0 {
             return;
         }
         let shift = stream as f64 / self.rates.len() as f64;
-        let intended = Duration::from_secs_f64((index as f64 + shift) / rate);
+        let steady = Duration::from_secs_f64((index as f64 + shift) / rate);
+        let intended = bursts.map_or(steady, |bursts| bursts.at(steady));
         if intended < until {
             self.next.push(Reverse((intended, stream, index)));
         }

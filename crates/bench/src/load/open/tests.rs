@@ -6,6 +6,7 @@ fn stream(target: SocketAddr, name: &str, rate_per_s: f64, path: &str) -> Stream
     Stream {
         name: name.to_owned(),
         rate_per_s,
+        bursts: None,
         until: Duration::MAX,
         request: request("GET", target, path, &[], b""),
         source: Ipv4Addr::new(127, 1, 0, 1),
@@ -41,6 +42,18 @@ fn as_many_are_sent_as_the_rate_says_and_all_are_accounted_for() {
     let missing = outcome.stream("missing").unwrap();
     assert_eq!(missing.refused.get(&404), Some(&100));
     assert!((outcome.goodput_per_s() - 500.0).abs() < 15.0);
+}
+
+#[test]
+fn bursts_come_at_the_beginning_of_each_period() {
+    let ms = Duration::from_millis;
+    let bursts = Bursts {
+        period: ms(2_000),
+        length: ms(500),
+    };
+    for (then, expected) in [(0, 0), (499, 499), (500, 2_000), (1_250, 4_250)] {
+        assert_eq!(bursts.at(ms(then)), ms(expected));
+    }
 }
 
 #[test]
