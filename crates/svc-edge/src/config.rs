@@ -19,6 +19,7 @@ mod origins;
 mod store;
 
 pub(crate) use check::is_name;
+pub(crate) use origins::OWN;
 
 /// The edge.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug)]

@@ -11,6 +11,7 @@ use crate::tilejson::Base;
 pub(super) fn check(text: &EdgeText, amnesia: bool, report: &mut Report) {
     doors(text, report);
     packs(text, report);
+    super::origins::check(&text.origins, report);
     if let Some(url) = &text.public_url
         && let Err(what) = Base::parse(url)
     {

@@ -3,6 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use check::{OWN, check};
+
+mod check;
+
 /// An origin whose answers are kept, or several that are told apart by the first segment of the path.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug)]
 #[serde(deny_unknown_fields)]

@@ -44,7 +44,10 @@ impl Board {
     /// Takes a flight off: whoever comes from now on needs another.
     pub(crate) fn leave(&self, course: &Course, flight: &Arc<Flight>) {
         let mut flights = self.flights.lock();
-        if flights.get(course).is_some_and(|known| Arc::ptr_eq(known, flight)) {
+        if flights
+            .get(course)
+            .is_some_and(|known| Arc::ptr_eq(known, flight))
+        {
             flights.remove(course);
         }
     }

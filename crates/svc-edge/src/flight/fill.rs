@@ -12,7 +12,7 @@ use kernel::queue::{OnFull, QueueSpec};
 use upstream::{Reply, Tried};
 
 use crate::origin::clock::Clock;
-use crate::origin::entry::{Entry, Head, tags_of};
+use crate::origin::entry::{Entry, Head, Resource, tags_of};
 use crate::origin::failure::Failure;
 use crate::origin::heads;
 use crate::origin::kept::Kept;
@@ -153,7 +153,10 @@ impl Fill {
                 Attempt::Passing => Failure::Broken,
                 Attempt::Failed(failure) => failure,
             };
-            let may_pass = matches!(failure, Failure::Late | Failure::Broken | Failure::Unreachable);
+            let may_pass = matches!(
+                failure,
+                Failure::Late | Failure::Broken | Failure::Unreachable
+            );
             if last || !may_pass || self.flight.has_begun() {
                 self.desk.metrics.failed.inc();
                 return self.flight.fail(failure);
@@ -198,7 +201,11 @@ impl Fill {
     }
 
     /// Sends the request; once more where an old connection turned out to be closed.
-    async fn ask(&self, target: &Target, stale: Option<&Arc<Entry>>) -> Result<Response<Reply>, Failure> {
+    async fn ask(
+        &self,
+        target: &Target,
+        stale: Option<&Arc<Entry>>,
+    ) -> Result<Response<Reply>, Failure> {
         let until = clock::now() + target.settings().fill;
         let (mut tried, mut again) = (Tried::default(), false);
         loop {
@@ -224,7 +231,10 @@ impl Fill {
         *request.uri_mut() = target.uri().ok_or(Failure::Wrong)?;
         let headers = request.headers_mut();
         headers.clone_from(&self.sent);
-        for (name, value) in stale.into_iter().flat_map(|stale| cache::validators(&stale.head.headers)) {
+        for (name, value) in stale
+            .into_iter()
+            .flat_map(|stale| cache::validators(&stale.head.headers))
+        {
             headers.insert(name, value);
         }
         self.desk.node.sign_loop(headers);
@@ -267,7 +277,8 @@ impl Fill {
         }
         intake::check_digests(&head.headers, &body)?;
         if parts.status != StatusCode::NO_CONTENT {
-            head.headers.insert(header::CONTENT_LENGTH, body.len().into());
+            head.headers
+                .insert(header::CONTENT_LENGTH, body.len().into());
         }
         self.desk.metrics.fetched.inc();
         self.desk.metrics.fetched_bytes.inc_by(body.len() as u64);
@@ -276,7 +287,12 @@ impl Fill {
     }
 
     /// What is to be thought of an answer; beside it the headers that only who asked first may see.
-    fn judge(&self, status: StatusCode, mut headers: HeaderMap, intake: Intake) -> (Head, Option<HeaderMap>) {
+    fn judge(
+        &self,
+        status: StatusCode,
+        mut headers: HeaderMap,
+        intake: Intake,
+    ) -> (Head, Option<HeaderMap>) {
         let rules = &self.target.settings().rules;
         if rules.cookies == cache::Cookies::Strip {
             headers.remove(header::SET_COOKIE);
@@ -296,7 +312,11 @@ impl Fill {
         let variant = varies.clone().unwrap_or_default().select(&self.sent);
         let mut own = None;
         let policy: Result<Policy, _> = judged.map(|storable| {
-            if storable.without.iter().any(|name| headers.contains_key(name)) {
+            if storable
+                .without
+                .iter()
+                .any(|name| headers.contains_key(name))
+            {
                 own = Some(headers.clone());
             }
             for name in &storable.without {
@@ -329,10 +349,24 @@ impl Fill {
         desk.board.leave(&self.course, &self.flight);
         self.flight.land(entry);
         if let Some(resource) = resource {
+            self.write_down(resource).await;
+        }
+    }
+
+    /// Puts what is kept for the address on the disk. Others may do the same for another variant: whoever wrote what
+    /// is no longer the latest writes again.
+    async fn write_down(&self, mut resource: Arc<Resource>) {
+        const ROUNDS: usize = 8;
+        let (desk, key) = (&self.desk, &self.target.key);
+        for _ in 0..ROUNDS {
             desk.shelf.keep(key, &resource).await;
-            if self.flight.is_void() {
-                desk.shelf.remove(key).await;
+            match desk.kept.get(key) {
+                Some(latest) if !Arc::ptr_eq(&latest, &resource) => resource = latest,
+                _ => break,
             }
+        }
+        if self.flight.is_void() {
+            desk.shelf.remove(key).await;
         }
     }
 }
@@ -344,7 +378,10 @@ fn redirected(target: &Target, answer: &Response<Reply>) -> Option<Attempt> {
         return None;
     }
     let reference = answer.headers().get(header::LOCATION)?;
-    let next = reference.to_str().ok().and_then(|reference| target.follow(reference));
+    let next = reference
+        .to_str()
+        .ok()
+        .and_then(|reference| target.follow(reference));
     Some(match next {
         Some(next) => Attempt::Redirected(Box::new(next)),
         None => Attempt::Failed(Failure::Redirect),

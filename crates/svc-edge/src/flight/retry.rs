@@ -25,7 +25,10 @@ mod tests {
     #[test]
     fn delays_double_up_to_a_bound_and_never_come_together() {
         let ms = |failures, chance| delay(failures, chance).as_millis();
-        assert_eq!([0, 1, 2, 3, 4, 5, 99].map(|n| ms(n, 0.0)), [50, 100, 200, 400, 800, 800, 800]);
+        assert_eq!(
+            [0, 1, 2, 3, 4, 5, 99].map(|n| ms(n, 0.0)),
+            [50, 100, 200, 400, 800, 800, 800]
+        );
         assert_eq!(ms(0, 1.0), 100);
         assert_eq!(ms(4, 0.5), 825);
     }

@@ -38,9 +38,18 @@ fn readers_keep_their_own_pace_and_all_read_the_same() {
     let body = flight.body();
     assert_eq!(body, "abcdef");
     flight.land(Arc::new(Entry::new(head(6), body, Vec::new())));
-    assert_eq!(quick.collect().now_or_never().unwrap().unwrap().to_bytes(), "def");
-    assert_eq!(slow.collect().now_or_never().unwrap().unwrap().to_bytes(), "abcdef");
-    assert!(matches!(waiting.arrival().now_or_never(), Some(Arrival::Whole(_))));
+    assert_eq!(
+        quick.collect().now_or_never().unwrap().unwrap().to_bytes(),
+        "def"
+    );
+    assert_eq!(
+        slow.collect().now_or_never().unwrap().unwrap().to_bytes(),
+        "abcdef"
+    );
+    assert!(matches!(
+        waiting.arrival().now_or_never(),
+        Some(Arrival::Whole(_))
+    ));
 }
 
 // req: ED-04
@@ -55,7 +64,10 @@ fn a_flight_that_fails_fails_for_all_and_only_once() {
     flight.fail(Failure::Broken);
     flight.fail(Failure::Late);
     assert!(reader.frame().now_or_never().unwrap().unwrap().is_err());
-    assert_eq!(waiting.whole().now_or_never().unwrap().unwrap_err(), Failure::Broken);
+    assert_eq!(
+        waiting.whole().now_or_never().unwrap().unwrap_err(),
+        Failure::Broken
+    );
     assert!(flight.has_begun());
 }
 

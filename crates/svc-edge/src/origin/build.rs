@@ -1,7 +1,7 @@
 //! Origins made from a config, and made over by the next one.
 
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use http_rules::forward::Node;
@@ -17,13 +17,18 @@ use crate::flight::{Board, Desk};
 use super::Origins;
 use super::clock::Clock;
 use super::kept::Kept;
-use super::metrics::OriginMetrics;
+use super::metrics::{OriginMetrics, sample};
 use super::mount::{Mount, Origin, Settings};
 use super::shelf::Shelf;
 
 impl Origins {
     /// No origins yet. `store` is where answers outlive the node, if they are to.
-    pub(crate) fn new(kernel: &Kernel, disk: &Blocking, store: Option<Store>, memory_bytes: u64) -> Arc<Self> {
+    pub(crate) fn new(
+        kernel: &Kernel,
+        disk: &Blocking,
+        store: Option<Store>,
+        memory_bytes: u64,
+    ) -> Arc<Self> {
         let unique = format!("macronode-{:08x}", fastrand::u32(..));
         let desk = Desk {
             clock: Clock::start(),
@@ -33,8 +38,10 @@ impl Origins {
             node: Node::new(&unique).expect("letters, digits and a hyphen are a token"),
             metrics: OriginMetrics::new(&kernel.registry),
         };
+        let desk = Arc::new(desk);
+        sample(&desk, &kernel.registry);
         Arc::new(Self {
-            desk: Arc::new(desk),
+            desk,
             mounts: ArcSwap::default(),
             workers: OnceLock::new(),
             alone: AtomicU64::new(0),
@@ -42,7 +49,12 @@ impl Origins {
     }
 
     /// These from the next request on. Hosts that stay keep their connections; what is kept stays as well.
-    pub(crate) fn apply(&self, kernel: &Kernel, disk: &Blocking, texts: &[OriginText]) -> Result<(), String> {
+    pub(crate) fn apply(
+        &self,
+        kernel: &Kernel,
+        disk: &Blocking,
+        texts: &[OriginText],
+    ) -> Result<(), String> {
         let before = self.mounts.load_full();
         let mut mounts = Vec::with_capacity(texts.len());
         for text in texts {
@@ -95,7 +107,11 @@ fn pool_spec(text: &OriginText, endpoint: EndpointSpec) -> Result<PoolSpec, Stri
         let parsed = text.parse::<IpNet>();
         parsed.map_err(|error| format!("`{text}` is no network: {error}"))
     };
-    let exceptions: Vec<IpNet> = text.private_networks.iter().map(network).collect::<Result<_, _>>()?;
+    let exceptions: Vec<IpNet> = text
+        .private_networks
+        .iter()
+        .map(network)
+        .collect::<Result<_, _>>()?;
     let tls = endpoint.is_secure().then(|| trust(text)).transpose()?;
     Ok(PoolSpec {
         tls,

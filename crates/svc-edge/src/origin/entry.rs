@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
-use http_rules::cache::{Policy, Varies, Variant, WhyNot};
+use http_rules::cache::{Policy, Variant, Varies, WhyNot};
 use verified_store::Hash;
 
 /// The head of an answer, and what is known of it.

@@ -28,7 +28,8 @@ impl Forward {
             Forward::All => {
                 let mut sent = client.clone();
                 forward::strip_hop_by_hop(&mut sent);
-                let gone: Vec<HeaderName> = sent.keys().filter(|name| is_ours(name)).cloned().collect();
+                let gone: Vec<HeaderName> =
+                    sent.keys().filter(|name| is_ours(name)).cloned().collect();
                 for name in gone {
                     sent.remove(name);
                 }

@@ -39,7 +39,12 @@ pub(crate) async fn keep(context: Context, origins: Arc<Origins>) -> Result<(), 
     let mut looks = tokio::time::interval(EVERY);
     loop {
         let mounts = origins.mounts();
-        let pools = || mounts.iter().flat_map(|mount| &mount.origins).map(|origin| &origin.pool);
+        let pools = || {
+            mounts
+                .iter()
+                .flat_map(|mount| &mount.origins)
+                .map(|origin| &origin.pool)
+        };
         tended.retain(|one| pools().any(|pool| Arc::ptr_eq(pool, &one.pool)));
         for pool in pools() {
             if tended.iter().any(|one| Arc::ptr_eq(pool, &one.pool)) {

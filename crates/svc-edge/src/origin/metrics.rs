@@ -1,9 +1,13 @@
 //! What cached origins count.
 
-use kernel::metrics::{Counter, Kind, MetricSpec, Registry};
+use std::sync::{Arc, Weak};
+
+use kernel::metrics::{Counter, Kind, MetricSpec, Registry, Sampling};
+
+use crate::flight::Desk;
 
 /// What became of requests.
-pub static OUTCOMES: MetricSpec = MetricSpec {
+pub(crate) static OUTCOMES: MetricSpec = MetricSpec {
     name: "edge_origin_requests_total",
     kind: Kind::Counter,
     labels: &["outcome"],
@@ -11,29 +15,59 @@ pub static OUTCOMES: MetricSpec = MetricSpec {
            several), passed (not for a cache), failed",
 };
 /// What became of fetches.
-pub static FETCHES: MetricSpec = MetricSpec {
+pub(crate) static FETCHES: MetricSpec = MetricSpec {
     name: "edge_fills_total",
     kind: Kind::Counter,
     labels: &["result"],
     help: "Fetches from origins: fetched, confirmed (what is kept still holds), retried, failed",
 };
 /// Bytes either way; their ratio shows who makes an origin send more than is asked for.
-pub static BYTES: MetricSpec = MetricSpec {
+pub(crate) static BYTES: MetricSpec = MetricSpec {
     name: "edge_origin_bytes_total",
     kind: Kind::Counter,
     labels: &["way"],
     help: "Bytes of bodies fetched from origins, and given out of what is kept of them",
 };
 /// Purges.
-pub static PURGED: MetricSpec = MetricSpec {
+pub(crate) static PURGED: MetricSpec = MetricSpec {
     name: "edge_purged_total",
     kind: Kind::Counter,
     labels: &[],
     help: "Addresses whose answers were purged",
 };
 
+/// Bytes in memory.
+pub(crate) static KEPT_BYTES: MetricSpec = MetricSpec {
+    name: "edge_origin_kept_bytes",
+    kind: Kind::Gauge,
+    labels: &[],
+    help: "Bytes of origins' answers in memory",
+};
+/// Addresses in memory.
+pub(crate) static KEPT_ITEMS: MetricSpec = MetricSpec {
+    name: "edge_origin_kept_items",
+    kind: Kind::Gauge,
+    labels: &[],
+    help: "Addresses of origins whose answers are in memory",
+};
+/// Fetches under way.
+pub(crate) static FLIGHTS: MetricSpec = MetricSpec {
+    name: "edge_flights",
+    kind: Kind::Gauge,
+    labels: &[],
+    help: "Fetches from origins under way, each for all who wait for it",
+};
+
 /// All of them.
-pub static ALL: [&MetricSpec; 4] = [&OUTCOMES, &FETCHES, &BYTES, &PURGED];
+pub(crate) static ALL: [&MetricSpec; 7] = [
+    &OUTCOMES,
+    &FETCHES,
+    &BYTES,
+    &PURGED,
+    &KEPT_BYTES,
+    &KEPT_ITEMS,
+    &FLIGHTS,
+];
 
 pub(crate) struct OriginMetrics {
     pub(crate) hit: Counter,
@@ -72,4 +106,21 @@ impl OriginMetrics {
             purged: registry.counter(&PURGED, &[]),
         }
     }
+}
+
+/// Values that are cheaper to read than to maintain.
+pub(crate) fn sample(desk: &Arc<Desk>, registry: &Registry) {
+    let desk: Weak<Desk> = Arc::downgrade(desk);
+    let gauge = |spec| registry.gauge(spec, &[]);
+    let (bytes, items) = (gauge(&KEPT_BYTES), gauge(&KEPT_ITEMS));
+    let flights = gauge(&FLIGHTS);
+    registry.sampled(move || {
+        let Some(desk) = desk.upgrade() else {
+            return Sampling::Over;
+        };
+        bytes.set(desk.kept.bytes() as i64);
+        items.set(desk.kept.count() as i64);
+        flights.set(desk.board.count() as i64);
+        Sampling::Continue
+    });
 }

@@ -7,7 +7,7 @@ use http::{HeaderName, StatusCode, Uri};
 use http_rules::cache::{Cookies, Lifetime, Rules};
 use upstream::{EndpointSpec, Pool};
 
-use crate::config::{CookiesText, OriginText, QueryText, RangesText, RedirectsText};
+use crate::config::{CookiesText, OWN, OriginText, QueryText, RangesText, RedirectsText};
 
 use super::failure::Failure;
 use super::heads::Forward;
@@ -61,7 +61,11 @@ pub(crate) struct Target {
 impl Origin {
     pub(crate) fn of(endpoint: &EndpointSpec, pool: Arc<Pool>) -> Self {
         Self {
-            scheme: if endpoint.is_secure() { "https" } else { "http" },
+            scheme: if endpoint.is_secure() {
+                "https"
+            } else {
+                "http"
+            },
             authority: endpoint.authority().to_ascii_lowercase(),
             pool,
         }
@@ -89,7 +93,11 @@ impl Settings {
                 CookiesText::Strip => Cookies::Strip,
                 CookiesText::Keep => Cookies::Keep,
             },
-            lifetimes: text.lifetimes.iter().map(lifetime).collect::<Result<_, _>>()?,
+            lifetimes: text
+                .lifetimes
+                .iter()
+                .map(lifetime)
+                .collect::<Result<_, _>>()?,
             heuristic_max_s: text.heuristic_max_s,
             stale_while_revalidate_s: text.stale_while_revalidate_s,
             stale_if_error_s: text.stale_if_error_s,
@@ -100,7 +108,11 @@ impl Settings {
         Ok(Self {
             base: text.path.trim_end_matches('/').to_owned(),
             rules,
-            forward: if all { Forward::All } else { Forward::Named(names(&text.forward)?) },
+            forward: if all {
+                Forward::All
+            } else {
+                Forward::Named(names(&text.forward)?)
+            },
             query: text.query,
             follows: text.redirects == RedirectsText::Follow,
             passes_ranges: text.ranges == RangesText::Pass,
@@ -118,6 +130,10 @@ impl Settings {
 impl Mount {
     /// What of a path lies behind this mount, if it is there at all.
     pub(crate) fn behind<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let first = path.split('/').nth(1).unwrap_or_default();
+        if self.prefix.is_empty() && OWN.contains(&first) {
+            return None;
+        }
         let rest = path.strip_prefix(self.prefix.as_str())?;
         (rest.is_empty() || rest.starts_with('/')).then_some(rest)
     }
@@ -152,7 +168,9 @@ impl Mount {
 
     /// A path at one of the origins.
     pub(crate) fn at(self: &Arc<Self>, origin: usize, path: String) -> Target {
-        let Origin { scheme, authority, .. } = &self.origins[origin];
+        let Origin {
+            scheme, authority, ..
+        } = &self.origins[origin];
         let key = format!("{} {scheme}://{authority}{path}", self.name);
         Target {
             mount: self.clone(),
@@ -174,7 +192,9 @@ impl Target {
 
     /// As an absolute address.
     pub(crate) fn uri(&self) -> Option<Uri> {
-        let Origin { scheme, authority, .. } = self.origin();
+        let Origin {
+            scheme, authority, ..
+        } = self.origin();
         format!("{scheme}://{authority}{}", self.path).parse().ok()
     }
 

@@ -43,7 +43,10 @@ where
     *request.uri_mut() = target.uri().ok_or(Failure::Wrong)?;
     *request.headers_mut() = sent(desk, &parts.headers);
     let until = clock::now() + target.settings().fill;
-    let pick = target.origin().pool.pick(clock::now(), None, &Tried::default());
+    let pick = target
+        .origin()
+        .pool
+        .pick(clock::now(), None, &Tried::default());
     let pick = pick.map_err(sending::nobody)?;
     let answer = tokio::time::timeout_at(until, pick.send(request, until)).await;
     let answer = answer.map_err(|_| Failure::Late)?;
@@ -52,7 +55,9 @@ where
     if status.is_informational() || is_wrong_part(status, headers) {
         return Err(Failure::Wrong);
     }
-    let gone = target.uri().map(|uri| invalidated(&parts.method, &uri, status, headers));
+    let gone = target
+        .uri()
+        .map(|uri| invalidated(&parts.method, &uri, status, headers));
     for path in gone.into_iter().flatten() {
         let key = target.mount.at(target.origin, path).key;
         desk.board.make_void(|known| *known == *key);
@@ -69,7 +74,9 @@ fn sent(desk: &Desk, client: &HeaderMap) -> HeaderMap {
     forward::strip_hop_by_hop(&mut headers);
     headers.remove(header::HOST);
     headers.remove(header::FORWARDED);
-    let claims = headers.keys().filter(|name| name.as_str().starts_with("x-forwarded"));
+    let claims = headers
+        .keys()
+        .filter(|name| name.as_str().starts_with("x-forwarded"));
     let claims: Vec<_> = claims.cloned().collect();
     for name in claims {
         headers.remove(name);
@@ -88,7 +95,9 @@ fn is_wrong_part(status: StatusCode, headers: &HeaderMap) -> bool {
     if parts.is_some_and(|kind| kind.as_bytes().starts_with(b"multipart/byteranges")) {
         return false;
     }
-    let range = headers.get(header::CONTENT_RANGE).map(|range| ContentRange::parse(range.as_bytes()));
+    let range = headers
+        .get(header::CONTENT_RANGE)
+        .map(|range| ContentRange::parse(range.as_bytes()));
     let Some(Some(range)) = range else {
         return true;
     };

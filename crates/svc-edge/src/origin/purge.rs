@@ -48,7 +48,10 @@ impl Origins {
         let desk = &self.desk;
         desk.board.make_void(|_| true);
         let wanted: Box<str> = tag.into();
-        let on_disk = desk.shelf.forget(move |_, tags| tags.contains(&wanted)).await;
+        let on_disk = desk
+            .shelf
+            .forget(move |_, tags| tags.contains(&wanted))
+            .await;
         let has = |tags: &[Box<str>]| tags.iter().any(|known| **known == *tag);
         let in_memory = desk.kept.forget(|_, resource| {
             let mut entries = resource.variants.iter();
@@ -70,5 +73,7 @@ impl Origins {
 
 /// The mount itself, without a host behind it.
 fn is_bare(mount: &Mount, path: &str) -> bool {
-    mount.behind(path).is_some_and(|rest| matches!(rest, "" | "/"))
+    mount
+        .behind(path)
+        .is_some_and(|rest| matches!(rest, "" | "/"))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use http_rules::cache::{Policy, Varies, Variant};
+use http_rules::cache::{Policy, Variant, Varies};
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Entry, Head, Resource};
@@ -29,8 +29,14 @@ struct EntryText {
 
 /// The record of an address and the entries it speaks of, in its order. Entries that cannot be written as text are
 /// left out; nothing is written where none can.
-pub(crate) fn write<'a>(key: &str, resource: &'a Resource) -> Option<(Vec<u8>, Vec<&'a Arc<Entry>>)> {
-    let written = resource.variants.iter().filter_map(|entry| Some((entry_text(entry)?, entry)));
+pub(crate) fn write<'a>(
+    key: &str,
+    resource: &'a Resource,
+) -> Option<(Vec<u8>, Vec<&'a Arc<Entry>>)> {
+    let written = resource
+        .variants
+        .iter()
+        .filter_map(|entry| Some((entry_text(entry)?, entry)));
     let (entries, kept): (Vec<_>, Vec<_>) = written.unzip();
     if entries.is_empty() {
         return None;
@@ -49,7 +55,9 @@ pub(crate) fn read(key: &str, record: &[u8], bodies: Vec<Bytes>) -> Option<Resou
         return None;
     }
     let entries = text.entries.into_iter().zip(bodies);
-    let variants: Option<Vec<_>> = entries.map(|(text, body)| entry(text, body).map(Arc::new)).collect();
+    let variants: Option<Vec<_>> = entries
+        .map(|(text, body)| entry(text, body).map(Arc::new))
+        .collect();
     Some(Resource {
         variants: variants?,
     })
@@ -93,7 +101,15 @@ fn entry(text: EntryText, body: Bytes) -> Option<Entry> {
         let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
         headers.append(name, HeaderValue::from_str(&value).ok()?);
     }
-    let [lifetime_s, initial_age_s, came_at_ms, refresh_s, error_s, no_cache, must_revalidate] = text.policy;
+    let [
+        lifetime_s,
+        initial_age_s,
+        came_at_ms,
+        refresh_s,
+        error_s,
+        no_cache,
+        must_revalidate,
+    ] = text.policy;
     let head = Head {
         status: StatusCode::from_u16(text.status).ok()?,
         varies: Varies::of(&headers),

@@ -53,14 +53,23 @@ pub(crate) fn wants_less(parts: &Parts) -> bool {
 }
 
 /// An answer that is all here, under the conditions of the request.
-pub(crate) fn entry(parts: &Parts, entry: &Entry, saying: &Saying) -> Result<Response<EdgeBody>, Refusal> {
+pub(crate) fn entry(
+    parts: &Parts,
+    entry: &Entry,
+    saying: &Saying,
+) -> Result<Response<EdgeBody>, Refusal> {
     let head = &*entry.head;
     let headers = saying.headers(head);
     if head.status != StatusCode::OK {
         return Ok(whole(parts, head.status, headers, &entry.body));
     }
     let length = entry.body.len() as u64;
-    let verdict = evaluate(&parts.method, &parts.headers, Some(&validators(head, saying.now)), saying.now);
+    let verdict = evaluate(
+        &parts.method,
+        &parts.headers,
+        Some(&validators(head, saying.now)),
+        saying.now,
+    );
     let selection = match verdict {
         Verdict::NotModified => return Ok(not_modified(headers)),
         Verdict::PreconditionFailed => return Err(Refusal::PreconditionFailed),
@@ -99,10 +108,19 @@ fn not_modified(mut headers: HeaderMap) -> Response<EdgeBody> {
     ] {
         headers.remove(name);
     }
-    with(StatusCode::NOT_MODIFIED, headers, EdgeBody::whole(Bytes::new()))
+    with(
+        StatusCode::NOT_MODIFIED,
+        headers,
+        EdgeBody::whole(Bytes::new()),
+    )
 }
 
-fn whole(parts: &Parts, status: StatusCode, headers: HeaderMap, body: &Bytes) -> Response<EdgeBody> {
+fn whole(
+    parts: &Parts,
+    status: StatusCode,
+    headers: HeaderMap,
+    body: &Bytes,
+) -> Response<EdgeBody> {
     let body = match parts.method == Method::HEAD {
         true => Bytes::new(),
         false => body.clone(),
@@ -119,7 +137,9 @@ fn one(mut headers: HeaderMap, span: Span, body: &Bytes) -> Response<EdgeBody> {
 
 fn many(mut headers: HeaderMap, spans: &[Span], body: &Bytes) -> Response<EdgeBody> {
     let kind = headers.get(header::CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("application/octet-stream");
+    let kind = kind
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or("application/octet-stream");
     let frame = Multipart::new(fastrand::u64(..), kind, body.len() as u64);
     let mut parts = BytesMut::new();
     for span in spans {
@@ -129,7 +149,11 @@ fn many(mut headers: HeaderMap, spans: &[Span], body: &Bytes) -> Response<EdgeBo
     parts.extend_from_slice(&frame.end());
     headers.insert(header::CONTENT_TYPE, frame.content_type());
     headers.insert(header::CONTENT_LENGTH, parts.len().into());
-    with(StatusCode::PARTIAL_CONTENT, headers, EdgeBody::whole(parts.freeze()))
+    with(
+        StatusCode::PARTIAL_CONTENT,
+        headers,
+        EdgeBody::whole(parts.freeze()),
+    )
 }
 
 fn with(status: StatusCode, headers: HeaderMap, body: EdgeBody) -> Response<EdgeBody> {

@@ -66,7 +66,10 @@ impl Shelf {
     }
 
     /// Forgets the addresses that `gone` picks by key and tags, and says how many that were.
-    pub(crate) async fn forget(&self, gone: impl Fn(&str, &[Box<str>]) -> bool + Send + 'static) -> u64 {
+    pub(crate) async fn forget(
+        &self,
+        gone: impl Fn(&str, &[Box<str>]) -> bool + Send + 'static,
+    ) -> u64 {
         self.removals.fetch_add(1, Ordering::AcqRel);
         let Some(store) = self.store.clone() else {
             return 0;
@@ -97,7 +100,10 @@ fn put(store: &Store, key: &str, resource: &Resource) -> Result<(), StoreError> 
 /// Read and verified, or as good as absent.
 fn get(store: &Store, key: &str) -> Option<Resource> {
     let record = store.record(&Hash::of(key.as_bytes()))?;
-    let bodies = record.objects.iter().map(|hash| store.get(hash)?.whole().ok());
+    let bodies = record
+        .objects
+        .iter()
+        .map(|hash| store.get(hash)?.whole().ok());
     let bodies: Option<Vec<_>> = bodies.collect();
     record::read(key, &record.bytes, bodies?)
 }

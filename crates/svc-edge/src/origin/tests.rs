@@ -16,8 +16,8 @@ use tokio::task::JoinHandle;
 use verified_store::Store;
 
 mod crowd;
-mod fresh;
 mod forget;
+mod fresh;
 mod hostile;
 mod lasting;
 mod less;
@@ -133,7 +133,9 @@ impl Site {
         *request.uri_mut() = path.parse().unwrap();
         for (name, value) in headers {
             let name: HeaderName = name.parse().unwrap();
-            request.headers_mut().append(name, HeaderValue::from_str(value).unwrap());
+            request
+                .headers_mut()
+                .append(name, HeaderValue::from_str(value).unwrap());
         }
         let (parts, ()) = request.into_parts();
         let mount = self.origins.find(parts.uri.path()).unwrap();
@@ -197,7 +199,9 @@ impl Site {
 /// An answer with these headers.
 fn reply(body: &str, headers: &[(&str, &str)]) -> Reply {
     let reply = Reply::status(200).body(body);
-    headers.iter().fold(reply, |reply, (name, value)| reply.header(name, value))
+    headers
+        .iter()
+        .fold(reply, |reply, (name, value)| reply.header(name, value))
 }
 
 fn fresh(body: &str, seconds: u64) -> Reply {

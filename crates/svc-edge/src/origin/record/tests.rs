@@ -15,7 +15,11 @@ fn entry(policy: Result<Policy, WhyNot>, value: HeaderValue) -> Arc<Entry> {
         policy,
         origin_status: StatusCode::NOT_MODIFIED,
     };
-    Arc::new(Entry::new(head, Bytes::from_static(b"body"), vec!["red".into()]))
+    Arc::new(Entry::new(
+        head,
+        Bytes::from_static(b"body"),
+        vec!["red".into()],
+    ))
 }
 
 const POLICY: Policy = Policy {
@@ -41,10 +45,19 @@ fn what_is_written_down_is_read_again() {
     assert_eq!(one.head.status, other.head.status);
     assert_eq!(one.head.headers, other.head.headers);
     assert_eq!(one.head.policy, other.head.policy);
-    assert_eq!((&one.head.varies, &one.head.variant), (&other.head.varies, &other.head.variant));
-    assert_eq!((one.head.origin_status, &one.tags), (other.head.origin_status, &other.tags));
+    assert_eq!(
+        (&one.head.varies, &one.head.variant),
+        (&other.head.varies, &other.head.variant)
+    );
+    assert_eq!(
+        (one.head.origin_status, &one.tags),
+        (other.head.origin_status, &other.tags)
+    );
     assert_eq!(one.body, other.body);
-    assert_eq!(names(&record).unwrap(), ("key".to_owned(), vec!["red".into()]));
+    assert_eq!(
+        names(&record).unwrap(),
+        ("key".to_owned(), vec!["red".into()])
+    );
 }
 
 // req: ED-03

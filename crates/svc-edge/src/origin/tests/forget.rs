@@ -28,7 +28,9 @@ async fn what_an_answer_to_a_change_names_is_forgotten_too() {
         site.origin.set(path, fresh("one", 100));
         site.get(&format!("/o{path}")).await;
     }
-    let away = Reply::status(201).header("location", "/there").header("content-location", "beside");
+    let away = Reply::status(201)
+        .header("location", "/there")
+        .header("content-location", "beside");
     site.origin.set("/new", away);
     site.ask("POST", "/o/new", &[]).await;
     assert!(!site.get("/o/there").await.is_hit());
@@ -49,9 +51,11 @@ async fn an_origin_may_be_one_that_is_only_read() {
 async fn a_purge_leaves_no_stale_answer() {
     let site = Site::start().await;
     for path in ["/a/1", "/a/2", "/b/1"] {
-        site.origin.set(path, fresh("one", 100).header("surrogate-key", "all red"));
+        site.origin
+            .set(path, fresh("one", 100).header("surrogate-key", "all red"));
     }
-    site.origin.set("/c", fresh("one", 100).header("cache-tag", "blue, all"));
+    site.origin
+        .set("/c", fresh("one", 100).header("cache-tag", "blue, all"));
     let paths = ["/o/a/1", "/o/a/2", "/o/b/1", "/o/c"];
     let fill = async || {
         for path in paths {
@@ -67,24 +71,36 @@ async fn a_purge_leaves_no_stale_answer() {
         hits
     };
     fill().await;
-    assert_eq!(site.origins.purge(&Purge::Url("/o/a/1".to_owned())).await, 1);
+    assert_eq!(
+        site.origins.purge(&Purge::Url("/o/a/1".to_owned())).await,
+        1
+    );
     assert_eq!(hits().await, [false, true, true, true]);
     fill().await;
-    assert_eq!(site.origins.purge(&Purge::Prefix("/o/a".to_owned())).await, 2);
+    assert_eq!(
+        site.origins.purge(&Purge::Prefix("/o/a".to_owned())).await,
+        2
+    );
     assert_eq!(hits().await, [false, false, true, true]);
     fill().await;
     assert_eq!(site.origins.purge(&Purge::Tag("red".to_owned())).await, 3);
     assert_eq!(hits().await, [false, false, false, true]);
     fill().await;
     assert_eq!(site.origins.purge(&Purge::Tag("all".to_owned())).await, 4);
-    assert_eq!(site.origins.purge(&Purge::Url("/elsewhere".to_owned())).await, 0);
+    assert_eq!(
+        site.origins
+            .purge(&Purge::Url("/elsewhere".to_owned()))
+            .await,
+        0
+    );
 }
 
 // req: ED-11
 #[tokio::test]
 async fn what_was_under_way_when_it_was_purged_is_not_kept() {
     let site = Site::start().await;
-    site.origin.set("/a", fresh("old", 100).delay(Duration::from_millis(300)));
+    site.origin
+        .set("/a", fresh("old", 100).delay(Duration::from_millis(300)));
     let (first, ()) = tokio::join!(site.get("/o/a"), async {
         site.until(|| site.asked() == 1).await;
         site.origins.purge(&Purge::Url("/o/a".to_owned())).await;

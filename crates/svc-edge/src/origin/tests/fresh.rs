@@ -7,14 +7,20 @@ async fn what_is_fresh_is_not_asked_for_again_and_says_how_old_it_is() {
     site.origin.set("/a", fresh("one", 100).header("x-a", "1"));
     let first = site.get("/o/a").await;
     assert_eq!((first.status, first.text()), (200, "one"));
-    assert_eq!(first.did(), "macronode; fwd=uri-miss; fwd-status=200; ttl=100; stored");
+    assert_eq!(
+        first.did(),
+        "macronode; fwd=uri-miss; fwd-status=200; ttl=100; stored"
+    );
     assert!(first.headers.get("age").is_none());
     site.later(40);
     let second = site.get("/o/a").await;
-    assert_eq!((second.status, second.text(), second.header("x-a")), (200, "one", "1"));
+    assert_eq!(
+        (second.status, second.text(), second.header("x-a")),
+        (200, "one", "1")
+    );
     assert_eq!(second.header("age"), "40");
     assert_eq!(second.header("date"), first.header("date"));
-    assert!(second.did().starts_with("macronode; hit; ttl=5"), "{}", second.did());
+    assert_eq!(second.did(), "macronode; hit; ttl=60");
     assert_eq!(site.asked(), 1);
     site.later(60);
     assert!(!site.get("/o/a").await.is_hit());
@@ -39,7 +45,10 @@ async fn an_age_it_came_with_is_counted_on() {
 async fn what_is_for_one_is_given_to_nobody_else() {
     let site = Site::with(|text| text.forward.push("authorization".to_owned())).await;
     let kinds = [
-        ("/private", reply("x", &[("cache-control", "private, max-age=100")])),
+        (
+            "/private",
+            reply("x", &[("cache-control", "private, max-age=100")]),
+        ),
         ("/no-store", reply("x", &[("cache-control", "no-store")])),
         ("/cookie", fresh("x", 100).header("set-cookie", "a=b")),
         ("/star", fresh("x", 100).header("vary", "*")),
@@ -59,7 +68,10 @@ async fn what_is_for_one_is_given_to_nobody_else() {
     let authorized = [("authorization", "Basic eDp5")];
     site.get_with("/o/auth", &authorized).await;
     assert!(!site.get("/o/auth").await.is_hit());
-    site.origin.set("/shared", reply("ours", &[("cache-control", "s-maxage=100")]));
+    site.origin.set(
+        "/shared",
+        reply("ours", &[("cache-control", "s-maxage=100")]),
+    );
     site.get_with("/o/shared", &authorized).await;
     assert!(site.get("/o/shared").await.is_hit());
 }
@@ -69,8 +81,14 @@ async fn what_is_for_one_is_given_to_nobody_else() {
 #[tokio::test]
 async fn a_header_that_is_not_forwarded_can_neither_change_nor_split_an_answer() {
     let site = Site::start().await;
-    site.origin.set("/a", fresh("one", 100).header("vary", "x-unkeyed, cookie"));
-    let odd = [("x-unkeyed", "1"), ("cookie", "a=b"), ("x-forwarded-host", "evil"), ("accept", "text/css")];
+    site.origin
+        .set("/a", fresh("one", 100).header("vary", "x-unkeyed, cookie"));
+    let odd = [
+        ("x-unkeyed", "1"),
+        ("cookie", "a=b"),
+        ("x-forwarded-host", "evil"),
+        ("accept", "text/css"),
+    ];
     site.get_with("/o/a", &odd).await;
     for name in ["x-unkeyed", "cookie", "x-forwarded-host"] {
         assert_eq!(site.origin_saw(name), None, "{name}");
@@ -84,30 +102,58 @@ async fn a_header_that_is_not_forwarded_can_neither_change_nor_split_an_answer()
 async fn a_client_may_ask_the_origin_and_may_forbid_to() {
     let site = Site::start().await;
     site.origin.set("/a", fresh("one", 100));
-    assert_eq!(site.get_with("/o/a", &[("cache-control", "only-if-cached")]).await.status, 504);
+    assert_eq!(
+        site.get_with("/o/a", &[("cache-control", "only-if-cached")])
+            .await
+            .status,
+        504
+    );
     assert_eq!(site.asked(), 0);
     site.get("/o/a").await;
-    assert!(site.get_with("/o/a", &[("cache-control", "only-if-cached")]).await.is_hit());
+    assert!(
+        site.get_with("/o/a", &[("cache-control", "only-if-cached")])
+            .await
+            .is_hit()
+    );
     for wish in ["no-cache", "max-age=0", "min-fresh=1000"] {
         let answer = site.get_with("/o/a", &[("cache-control", wish)]).await;
-        assert!(answer.did().contains("fwd=request"), "{wish}: {}", answer.did());
+        assert!(
+            answer.did().contains("fwd=request"),
+            "{wish}: {}",
+            answer.did()
+        );
     }
-    assert!(site.get_with("/o/a", &[("pragma", "no-cache")]).await.did().contains("fwd=request"));
+    assert!(
+        site.get_with("/o/a", &[("pragma", "no-cache")])
+            .await
+            .did()
+            .contains("fwd=request")
+    );
     let deaf = Site::with(|text| text.clients_decide = false).await;
     deaf.origin.set("/a", fresh("one", 100));
     deaf.get("/o/a").await;
-    assert!(deaf.get_with("/o/a", &[("cache-control", "no-cache")]).await.is_hit());
+    assert!(
+        deaf.get_with("/o/a", &[("cache-control", "no-cache")])
+            .await
+            .is_hit()
+    );
 }
 
 // req: ED-05
 #[tokio::test]
 async fn a_targeted_header_comes_before_the_general_one() {
     let site = Site::start().await;
-    let both = [("cache-control", "no-store"), ("cdn-cache-control", "max-age=100")];
+    let both = [
+        ("cache-control", "no-store"),
+        ("cdn-cache-control", "max-age=100"),
+    ];
     site.origin.set("/a", reply("one", &both));
     site.get("/o/a").await;
     assert!(site.get("/o/a").await.is_hit());
-    let both = [("cache-control", "max-age=100"), ("cdn-cache-control", "max-age=1")];
+    let both = [
+        ("cache-control", "max-age=100"),
+        ("cdn-cache-control", "max-age=1"),
+    ];
     site.origin.set("/b", reply("one", &both));
     site.get("/o/b").await;
     site.later(2);
@@ -134,7 +180,10 @@ async fn headers_about_the_connection_and_named_ones_are_not_kept() {
     let reply = reply(
         "one",
         &[
-            ("cache-control", "max-age=100, no-cache=\"x-now\", private=\"x-user\""),
+            (
+                "cache-control",
+                "max-age=100, no-cache=\"x-now\", private=\"x-user\"",
+            ),
             ("connection", "x-hop"),
             ("x-hop", "1"),
             ("keep-alive", "timeout=5"),
@@ -145,7 +194,14 @@ async fn headers_about_the_connection_and_named_ones_are_not_kept() {
     );
     site.origin.set("/a", reply);
     let first = site.get("/o/a").await;
-    assert_eq!([first.header("x-hop"), first.header("x-user"), first.header("x-now")], ["", "1", "1"]);
+    assert_eq!(
+        [
+            first.header("x-hop"),
+            first.header("x-user"),
+            first.header("x-now")
+        ],
+        ["", "1", "1"]
+    );
     let second = site.get("/o/a").await;
     assert!(second.is_hit());
     for name in ["x-hop", "keep-alive", "x-now", "x-user", "connection"] {

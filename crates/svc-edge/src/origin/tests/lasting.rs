@@ -14,17 +14,30 @@ async fn settled(site: &Site, store: &Store, records: u64) {
 async fn what_is_kept_on_a_disk_outlives_the_node() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let site = Site::on(Some(store.clone()), |text| text.forward.push("foo".to_owned())).await;
-    site.origin.set("/a", fresh("one", 100).header("vary", "foo").header("x-a", "1"));
+    let site = Site::on(Some(store.clone()), |text| {
+        text.forward.push("foo".to_owned())
+    })
+    .await;
+    site.origin.set(
+        "/a",
+        fresh("one", 100).header("vary", "foo").header("x-a", "1"),
+    );
     site.get_with("/o/a", &[("foo", "1")]).await;
     site.get_with("/o/a", &[("foo", "2")]).await;
     let written = || store.records().all(|(_, record)| record.objects.len() == 2);
     site.until(|| store.stats().records == 1 && written()).await;
-    let Site { origin, kernel, node, .. } = site;
-    kernel.requests.drain();
+    let Site {
+        origin,
+        kernel,
+        node,
+        origins,
+    } = site;
+    kernel.requests.request();
     node.await.unwrap();
-    drop(store);
-    let again = Site::before(origin, Some(open(dir.path())), |text| text.forward.push("foo".to_owned()));
+    drop((store, origins));
+    let again = Site::before(origin, Some(open(dir.path())), |text| {
+        text.forward.push("foo".to_owned())
+    });
     for foo in ["1", "2"] {
         let hit = again.get_with("/o/a", &[("foo", foo)]).await;
         assert!(hit.is_hit(), "{foo}: {}", hit.did());
@@ -41,7 +54,8 @@ async fn what_is_purged_or_changed_does_not_come_back_from_the_disk() {
     let store = open(dir.path());
     let site = Site::on(Some(store.clone()), |_| {}).await;
     for path in ["/a", "/b", "/c"] {
-        site.origin.set(path, fresh("one", 100).header("cache-tag", "red"));
+        site.origin
+            .set(path, fresh("one", 100).header("cache-tag", "red"));
         site.get(&format!("/o{path}")).await;
     }
     settled(&site, &store, 3).await;
@@ -71,7 +85,10 @@ async fn what_rotted_on_the_disk_is_fetched_again() {
     assert!(rotten, "the object was not found on the disk");
     site.origins.desk.kept.forget(|_, _| true);
     let answer = site.get("/o/a").await;
-    assert_eq!((answer.text(), answer.is_hit()), ("the bytes that rot", false));
+    assert_eq!(
+        (answer.text(), answer.is_hit()),
+        ("the bytes that rot", false)
+    );
     assert_eq!(site.asked(), 2);
 }
 
@@ -85,7 +102,9 @@ fn rot(dir: &std::path::Path) -> bool {
             continue;
         }
         let mut bytes = std::fs::read(&path).unwrap_or_default();
-        let found = bytes.windows(4).position(|window| window == b"rot" || window == b"the ");
+        let found = bytes
+            .windows(4)
+            .position(|window| window == b"rot" || window == b"the ");
         if let Some(at) = found {
             bytes[at] ^= 1;
             std::fs::write(&path, bytes).unwrap();

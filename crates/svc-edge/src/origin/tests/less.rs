@@ -5,17 +5,38 @@ use super::*;
 #[tokio::test]
 async fn parts_come_out_of_the_whole() {
     let site = Site::start().await;
-    site.origin.set("/a", fresh("0123456789A", 100).header("etag", "\"a\"").header("x-a", "1"));
+    site.origin.set(
+        "/a",
+        fresh("0123456789A", 100)
+            .header("etag", "\"a\"")
+            .header("x-a", "1"),
+    );
     let part = async |range: &str| {
         let answer = site.get_with("/o/a", &[("range", range)]).await;
-        (answer.status, answer.text().to_owned(), answer.header("content-range").to_owned())
+        (
+            answer.status,
+            answer.text().to_owned(),
+            answer.header("content-range").to_owned(),
+        )
     };
     let first = site.get_with("/o/a", &[("range", "bytes=0-1")]).await;
-    assert_eq!((first.status, first.text(), first.header("x-a")), (206, "01", "1"));
+    assert_eq!(
+        (first.status, first.text(), first.header("x-a")),
+        (206, "01", "1")
+    );
     assert_eq!(site.origin_saw("range"), None);
-    assert_eq!(part("bytes=1-").await, (206, "123456789A".to_owned(), "bytes 1-10/11".to_owned()));
-    assert_eq!(part("bytes=-1").await, (206, "A".to_owned(), "bytes 10-10/11".to_owned()));
-    assert_eq!(part("bytes=9-99").await, (206, "9A".to_owned(), "bytes 9-10/11".to_owned()));
+    assert_eq!(
+        part("bytes=1-").await,
+        (206, "123456789A".to_owned(), "bytes 1-10/11".to_owned())
+    );
+    assert_eq!(
+        part("bytes=-1").await,
+        (206, "A".to_owned(), "bytes 10-10/11".to_owned())
+    );
+    assert_eq!(
+        part("bytes=9-99").await,
+        (206, "9A".to_owned(), "bytes 9-10/11".to_owned())
+    );
     assert_eq!(part("bytes=11-").await.0, 416);
     assert_eq!(part("bytes=-0").await.0, 416);
     assert_eq!(part("items=0-1").await.0, 200);
@@ -42,18 +63,35 @@ async fn a_head_is_answered_from_what_is_kept() {
 #[tokio::test]
 async fn a_part_that_nobody_asked_for_or_that_contradicts_itself_is_refused() {
     let site = Site::start().await;
-    let part = Reply::status(206).body("01234").header("content-range", "bytes 0-4/10");
-    site.origin.set("/a", part.header("cache-control", "max-age=100"));
+    let part = Reply::status(206)
+        .body("01234")
+        .header("content-range", "bytes 0-4/10");
+    site.origin
+        .set("/a", part.header("cache-control", "max-age=100"));
     assert_eq!(site.get("/o/a").await.reason, "origin-wrong");
     let passing = Site::with(|text| text.ranges = crate::config::RangesText::Pass).await;
     let range = [("range", "bytes=0-4")];
-    for bad in ["bytes 0-5/10", "bytes 4-0/10", "bytes */10", "bytes 0-4/3", ""] {
-        let part = Reply::status(206).body("01234").header("content-range", bad);
+    for bad in [
+        "bytes 0-5/10",
+        "bytes 4-0/10",
+        "bytes */10",
+        "bytes 0-4/3",
+        "",
+    ] {
+        let part = Reply::status(206)
+            .body("01234")
+            .header("content-range", bad);
         passing.origin.set("/a", part);
         let answer = passing.get_with("/o/a", &range).await;
-        assert_eq!((answer.status, answer.reason), (502, "origin-wrong"), "{bad}");
+        assert_eq!(
+            (answer.status, answer.reason),
+            (502, "origin-wrong"),
+            "{bad}"
+        );
     }
-    let part = Reply::status(206).body("01234").header("content-range", "bytes 0-4/10");
+    let part = Reply::status(206)
+        .body("01234")
+        .header("content-range", "bytes 0-4/10");
     passing.origin.set("/a", part);
     let answer = passing.get_with("/o/a", &range).await;
     assert_eq!((answer.status, answer.text()), (206, "01234"));

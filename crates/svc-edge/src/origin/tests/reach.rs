@@ -28,7 +28,11 @@ async fn only_hosts_that_are_listed_to_the_letter_are_asked() {
     ];
     for other in others {
         let answer = site.get(&format!("/o/{other}/a")).await;
-        assert_eq!((answer.status, answer.reason), (403, "not-allowed"), "{other}");
+        assert_eq!(
+            (answer.status, answer.reason),
+            (403, "not-allowed"),
+            "{other}"
+        );
     }
     assert_eq!(site.asked(), 1);
 }
@@ -72,14 +76,23 @@ async fn a_redirect_is_followed_only_to_who_may_be_asked() {
     for (number, location) in away.iter().enumerate() {
         site.origin.set("/away", to(location));
         let answer = site.get(&format!("/o/away?{number}")).await;
-        assert_eq!((answer.status, answer.reason), (502, "origin-redirect"), "{location}");
+        assert_eq!(
+            (answer.status, answer.reason),
+            (502, "origin-redirect"),
+            "{location}"
+        );
     }
     site.origin.set("/round", to("/round"));
     assert_eq!(site.get("/o/round").await.reason, "origin-redirect");
     let passing = Site::with(|text| text.redirects = RedirectsText::Pass).await;
-    passing.origin.set("/away", to("https://elsewhere.example/"));
+    passing
+        .origin
+        .set("/away", to("https://elsewhere.example/"));
     let answer = passing.get("/o/away").await;
-    assert_eq!((answer.status, answer.header("location")), (302, "https://elsewhere.example/"));
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (302, "https://elsewhere.example/")
+    );
 }
 
 // req: ED-04
@@ -91,7 +104,9 @@ async fn a_request_that_comes_back_is_a_loop() {
     site.get("/o/a").await;
     let name = site.origin_saw("cdn-loop").unwrap();
     assert!(site.origin_saw("via").unwrap().ends_with(&name));
-    let answer = site.get_with("/o/b", &[("cdn-loop", &format!("other, {name}; v=1"))]).await;
+    let answer = site
+        .get_with("/o/b", &[("cdn-loop", &format!("other, {name}; v=1"))])
+        .await;
     assert_eq!((answer.status, answer.reason), (508, "loop"));
     assert_eq!(site.asked(), 1);
 }
@@ -111,7 +126,10 @@ async fn a_query_is_a_part_of_the_key_or_none_at_all() {
     dropping.origin.set("/a", fresh("one", 100));
     dropping.get("/o/a?x=1").await;
     assert!(dropping.get("/o/a?x=2").await.is_hit());
-    assert_eq!(dropping.origin.requests()[0].head.as_ref().unwrap().target, "/a");
+    assert_eq!(
+        dropping.origin.requests()[0].head.as_ref().unwrap().target,
+        "/a"
+    );
     let refusing = Site::with(|text| text.query = QueryText::Refuse).await;
     assert_eq!(refusing.get("/o/a?x=1").await.reason, "query-refused");
 }
@@ -123,7 +141,11 @@ async fn paths_are_asked_for_as_they_lie_behind_the_mount() {
     for (path, asked) in [("/o/a/b", "/base/a/b"), ("/o", "/base/"), ("/o/", "/base/")] {
         site.get(path).await;
         let requests = site.origin.requests();
-        assert_eq!(requests.last().unwrap().head.as_ref().unwrap().target, asked, "{path}");
+        assert_eq!(
+            requests.last().unwrap().head.as_ref().unwrap().target,
+            asked,
+            "{path}"
+        );
     }
     assert!(site.origins.find("/other").is_none());
     assert!(site.origins.find("/osm").is_none());

@@ -5,14 +5,17 @@ use super::*;
 async fn while_it_is_asked_for_anew_the_old_answer_will_do() {
     let site = Site::start().await;
     let swr = "max-age=10, stale-while-revalidate=50";
-    site.origin.set("/a", reply("one", &[("cache-control", swr)]));
+    site.origin
+        .set("/a", reply("one", &[("cache-control", swr)]));
     site.get("/o/a").await;
     site.later(20);
-    site.origin.set("/a", reply("two", &[("cache-control", swr)]));
+    site.origin
+        .set("/a", reply("two", &[("cache-control", swr)]));
     let second = site.get("/o/a").await;
     assert_eq!((second.text(), second.header("age")), ("one", "20"));
     assert!(second.did().contains("hit; ttl=-1"), "{}", second.did());
-    site.until(|| site.asked() == 2 && site.origins.desk.board.count() == 0).await;
+    site.until(|| site.asked() == 2 && site.origins.desk.board.count() == 0)
+        .await;
     assert_eq!(site.get("/o/a").await.text(), "two");
     site.later(60);
     assert!(!site.get("/o/a").await.is_hit());
@@ -34,8 +37,14 @@ async fn an_origin_that_fails_is_stood_in_for_as_far_as_it_allows() {
     ];
     for (number, fault) in faults.into_iter().enumerate() {
         let (allowed, forbidden) = (format!("/sie{number}"), format!("/must{number}"));
-        site.origin.set(&allowed, reply("one", &[("cache-control", "max-age=10, stale-if-error=50")]));
-        site.origin.set(&forbidden, reply("one", &[("cache-control", "max-age=10, must-revalidate")]));
+        site.origin.set(
+            &allowed,
+            reply("one", &[("cache-control", "max-age=10, stale-if-error=50")]),
+        );
+        site.origin.set(
+            &forbidden,
+            reply("one", &[("cache-control", "max-age=10, must-revalidate")]),
+        );
         for path in [&allowed, &forbidden] {
             site.get(&format!("/o{path}")).await;
         }
@@ -44,8 +53,16 @@ async fn an_origin_that_fails_is_stood_in_for_as_far_as_it_allows() {
             site.origin.set(path, fault.clone());
         }
         let stood_in = site.get(&format!("/o{allowed}")).await;
-        assert_eq!((stood_in.status, stood_in.text()), (200, "one"), "{fault:?}");
-        assert!(stood_in.did().contains("; hit; ttl=-"), "{}", stood_in.did());
+        assert_eq!(
+            (stood_in.status, stood_in.text()),
+            (200, "one"),
+            "{fault:?}"
+        );
+        assert!(
+            stood_in.did().contains("; hit; ttl=-"),
+            "{}",
+            stood_in.did()
+        );
         let refused = site.get(&format!("/o{forbidden}")).await;
         assert!(refused.status >= 500, "{fault:?}");
         site.later(60);
@@ -59,7 +76,8 @@ async fn an_origin_that_fails_is_stood_in_for_as_far_as_it_allows() {
 async fn an_operator_may_let_old_answers_stand_in() {
     let site = Site::with(|text| text.tries = 1).await;
     site.origin.set("/a", fresh("one", 10));
-    site.origin.set("/s", reply("one", &[("cache-control", "s-maxage=10")]));
+    site.origin
+        .set("/s", reply("one", &[("cache-control", "s-maxage=10")]));
     site.get("/o/a").await;
     site.get("/o/s").await;
     site.later(11);

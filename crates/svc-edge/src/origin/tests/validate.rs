@@ -2,29 +2,53 @@ use super::*;
 
 fn not_modified(headers: &[(&str, &str)]) -> Reply {
     let reply = Reply::status(304).body("");
-    headers.iter().fold(reply, |reply, (name, value)| reply.header(name, value))
+    headers
+        .iter()
+        .fold(reply, |reply, (name, value)| reply.header(name, value))
 }
 
 // req: ED-05
 #[tokio::test]
 async fn what_is_stale_is_asked_about_and_freshened_by_a_304() {
     let site = Site::start().await;
-    let first = fresh("one", 10).header("etag", "\"a\"").header("x-kept", "1").header("x-new", "old");
-    site.origin.set("/a", first.header("last-modified", "Mon, 09 Nov 2026 00:00:00 GMT"));
+    let first = fresh("one", 10)
+        .header("etag", "\"a\"")
+        .header("x-kept", "1")
+        .header("x-new", "old");
+    site.origin.set(
+        "/a",
+        first.header("last-modified", "Mon, 09 Nov 2026 00:00:00 GMT"),
+    );
     site.get("/o/a").await;
     site.later(11);
-    let news = [("etag", "\"a\""), ("cache-control", "max-age=50"), ("x-new", "new")];
+    let news = [
+        ("etag", "\"a\""),
+        ("cache-control", "max-age=50"),
+        ("x-new", "new"),
+    ];
     site.origin.set("/a", not_modified(&news));
     let second = site.get("/o/a").await;
     assert_eq!(site.origin_saw("if-none-match").unwrap(), "\"a\"");
-    assert_eq!(site.origin_saw("if-modified-since").unwrap(), "Mon, 09 Nov 2026 00:00:00 GMT");
+    assert_eq!(
+        site.origin_saw("if-modified-since").unwrap(),
+        "Mon, 09 Nov 2026 00:00:00 GMT"
+    );
     assert_eq!((second.status, second.text()), (200, "one"));
-    assert_eq!((second.header("x-kept"), second.header("x-new")), ("1", "new"));
-    assert_eq!(second.did(), "macronode; fwd=stale; fwd-status=304; ttl=50; stored");
+    assert_eq!(
+        (second.header("x-kept"), second.header("x-new")),
+        ("1", "new")
+    );
+    assert_eq!(
+        second.did(),
+        "macronode; fwd=stale; fwd-status=304; ttl=50; stored"
+    );
     site.later(49);
     let third = site.get("/o/a").await;
     assert!(third.is_hit());
-    assert_eq!((third.header("age"), third.header("content-length")), ("49", "3"));
+    assert_eq!(
+        (third.header("age"), third.header("content-length")),
+        ("49", "3")
+    );
     assert_eq!(site.asked(), 2);
 }
 
@@ -32,10 +56,12 @@ async fn what_is_stale_is_asked_about_and_freshened_by_a_304() {
 #[tokio::test]
 async fn what_changed_replaces_what_was_kept() {
     let site = Site::start().await;
-    site.origin.set("/a", fresh("one", 10).header("etag", "\"a\""));
+    site.origin
+        .set("/a", fresh("one", 10).header("etag", "\"a\""));
     site.get("/o/a").await;
     site.later(11);
-    site.origin.set("/a", fresh("two", 10).header("etag", "\"b\""));
+    site.origin
+        .set("/a", fresh("two", 10).header("etag", "\"b\""));
     assert_eq!(site.get("/o/a").await.text(), "two");
     assert_eq!(site.get("/o/a").await.text(), "two");
     assert_eq!(site.asked(), 2);
@@ -45,14 +71,19 @@ async fn what_changed_replaces_what_was_kept() {
 #[tokio::test]
 async fn a_304_about_something_else_is_not_believed() {
     let site = Site::start().await;
-    site.origin.set("/a", fresh("one", 10).header("etag", "\"a\""));
+    site.origin
+        .set("/a", fresh("one", 10).header("etag", "\"a\""));
     site.get("/o/a").await;
     site.later(11);
     site.origin.set("/a", not_modified(&[("etag", "\"b\"")]));
     let answer = site.get("/o/a").await;
     // Asked again without a condition it says the same: that is no answer to what was asked.
     assert_eq!((answer.status, answer.text()), (200, "one"));
-    assert!(answer.did().contains("detail=origin-wrong"), "{}", answer.did());
+    assert!(
+        answer.did().contains("detail=origin-wrong"),
+        "{}",
+        answer.did()
+    );
     assert_eq!(site.asked(), 3);
     assert_eq!(site.origin_saw("if-none-match"), None);
 }
@@ -61,7 +92,10 @@ async fn a_304_about_something_else_is_not_believed() {
 #[tokio::test]
 async fn no_cache_is_kept_and_always_asked_about() {
     let site = Site::start().await;
-    let headers = [("cache-control", "no-cache, max-age=100"), ("etag", "\"a\"")];
+    let headers = [
+        ("cache-control", "no-cache, max-age=100"),
+        ("etag", "\"a\""),
+    ];
     site.origin.set("/a", reply("one", &headers));
     site.get("/o/a").await;
     site.origin.set("/a", not_modified(&[("etag", "\"a\"")]));
@@ -75,17 +109,30 @@ async fn no_cache_is_kept_and_always_asked_about() {
 async fn a_clients_own_conditions_are_answered_here() {
     let site = Site::start().await;
     let first = fresh("one", 100).header("etag", "\"a\"");
-    site.origin.set("/a", first.header("last-modified", "Mon, 09 Nov 2026 00:00:00 GMT"));
+    site.origin.set(
+        "/a",
+        first.header("last-modified", "Mon, 09 Nov 2026 00:00:00 GMT"),
+    );
     for round in 0..2 {
-        let same = site.get_with("/o/a", &[("if-none-match", "\"x\", \"a\"")]).await;
+        let same = site
+            .get_with("/o/a", &[("if-none-match", "\"x\", \"a\"")])
+            .await;
         assert_eq!((same.status, same.text()), (304, ""), "round {round}");
         assert_eq!(same.header("etag"), "\"a\"");
         assert_eq!(same.header("content-length"), "");
     }
     assert_eq!(site.asked(), 1);
     assert_eq!(site.origin_saw("if-none-match"), None);
-    assert_eq!(site.get_with("/o/a", &[("if-none-match", "\"b\"")]).await.status, 200);
+    assert_eq!(
+        site.get_with("/o/a", &[("if-none-match", "\"b\"")])
+            .await
+            .status,
+        200
+    );
     let since = [("if-modified-since", "Tue, 10 Nov 2026 00:00:00 GMT")];
     assert_eq!(site.get_with("/o/a", &since).await.status, 304);
-    assert_eq!(site.get_with("/o/a", &[("if-match", "\"b\"")]).await.status, 412);
+    assert_eq!(
+        site.get_with("/o/a", &[("if-match", "\"b\"")]).await.status,
+        412
+    );
 }

@@ -8,14 +8,20 @@ async fn site() -> Site {
 #[tokio::test]
 async fn each_variant_is_kept_for_itself() {
     let site = site().await;
-    site.origin.set("/a", fresh("one", 100).header("vary", "foo"));
+    site.origin
+        .set("/a", fresh("one", 100).header("vary", "foo"));
     site.get_with("/o/a", &[("foo", "1")]).await;
-    site.origin.set("/a", fresh("two", 100).header("vary", "foo"));
+    site.origin
+        .set("/a", fresh("two", 100).header("vary", "foo"));
     let second = site.get_with("/o/a", &[("foo", "2")]).await;
     assert_eq!(second.text(), "two");
     assert!(second.did().contains("fwd=vary-miss"), "{}", second.did());
     assert_eq!(site.get_with("/o/a", &[("foo", "1")]).await.text(), "one");
-    assert!(site.get_with("/o/a", &[("foo", "2"), ("other", "3")]).await.is_hit());
+    assert!(
+        site.get_with("/o/a", &[("foo", "2"), ("other", "3")])
+            .await
+            .is_hit()
+    );
     assert!(!site.get("/o/a").await.is_hit());
     assert_eq!(site.asked(), 3);
 }
@@ -24,12 +30,23 @@ async fn each_variant_is_kept_for_itself() {
 #[tokio::test]
 async fn requests_that_mean_the_same_share_a_variant() {
     let site = site().await;
-    site.origin.set("/a", fresh("one", 100).header("vary", "accept-language"));
-    site.get_with("/o/a", &[("accept-language", "en, de")]).await;
-    assert!(site.get_with("/o/a", &[("accept-language", "DE ,en")]).await.is_hit());
-    site.origin.set("/b", fresh("one", 100).header("vary", "foo"));
+    site.origin
+        .set("/a", fresh("one", 100).header("vary", "accept-language"));
+    site.get_with("/o/a", &[("accept-language", "en, de")])
+        .await;
+    assert!(
+        site.get_with("/o/a", &[("accept-language", "DE ,en")])
+            .await
+            .is_hit()
+    );
+    site.origin
+        .set("/b", fresh("one", 100).header("vary", "foo"));
     site.get_with("/o/b", &[("foo", "1, 2")]).await;
-    assert!(site.get_with("/o/b", &[("foo", "1"), ("foo", "2")]).await.is_hit());
+    assert!(
+        site.get_with("/o/b", &[("foo", "1"), ("foo", "2")])
+            .await
+            .is_hit()
+    );
 }
 
 // req: ED-05
@@ -41,12 +58,18 @@ async fn variants_without_end_keep_to_their_bound() {
         text.variants = 4;
     })
     .await;
-    site.origin.set("/a", fresh("one", 100).header("vary", "foo"));
+    site.origin
+        .set("/a", fresh("one", 100).header("vary", "foo"));
     for number in 0..40 {
         let number = number.to_string();
         assert_eq!(site.get_with("/o/a", &[("foo", &number)]).await.status, 200);
     }
-    let target = site.origins.find("/o/a").unwrap().target(&"/o/a".parse().unwrap()).unwrap();
+    let target = site
+        .origins
+        .find("/o/a")
+        .unwrap()
+        .target(&"/o/a".parse().unwrap())
+        .unwrap();
     let kept = site.origins.desk.kept.get(&target.key).unwrap();
     assert_eq!(kept.variants.len(), 4);
     assert!(site.get_with("/o/a", &[("foo", "39")]).await.is_hit());
