@@ -8,6 +8,10 @@ use std::ops::{Deref, DerefMut};
 
 use parking_lot::{Mutex, MutexGuard};
 
+pub use brief::BriefLock;
+
+mod brief;
+
 /// What a lock guards; the reference page lists them all.
 #[derive(Debug)]
 pub struct LockSpec {
@@ -149,7 +153,7 @@ pub static TASK_KINDS: LockSpec = LockSpec {
 pub static TASK_WAKERS: LockSpec = LockSpec {
     name: "task_wakers",
     level: 50,
-    doc: "wakers of waiting tasks, in eight shards; twice per task that waits",
+    doc: "wakers of waiting tasks, a shard for each thread; brief, taken twice by a task that waits",
 };
 /// Books of tasks that are kept for whoever comes next.
 pub static TASK_DESKS: LockSpec = LockSpec {

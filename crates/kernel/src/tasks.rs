@@ -18,10 +18,12 @@ use desk::{Desk, Owner};
 pub use ledger::{Entries, ledger};
 use parked::Place;
 
+mod births;
 mod books;
 mod desk;
 mod ledger;
 mod parked;
+mod seat;
 
 /// What a task is for; every spawn names one.
 #[derive(Debug)]
@@ -277,7 +279,7 @@ pin_project_lite::pin_project! {
 impl<F: Future> Future for Counted<F> {
     type Output = Option<F::Output>;
 
-    #[inline]
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         if !this.entry.desk.running() {
@@ -314,6 +316,7 @@ struct Entry {
 }
 
 impl Entry {
+    #[inline(always)]
     fn park(&mut self, cx: &Context<'_>) {
         if self.place != Place::NONE {
             return; // A task's waker wakes the task whatever poll it was taken in.
@@ -341,7 +344,7 @@ impl Entry {
 }
 
 impl Drop for Entry {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         let fate = self.fate();
         if self.place != Place::NONE {

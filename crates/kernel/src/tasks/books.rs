@@ -1,10 +1,11 @@
 //! One kind's part of one group: how many were spawned, and what became of them.
 //!
-//! A task pays two additions, one at its birth and one at its end, in words of its group alone. What the metrics say is
-//! carried over when somebody looks, and when the group is gone.
+//! A task pays two additions in words of its group alone: one at its birth, in a word of its thread, and one at its
+//! end. What the metrics say is carried over when somebody looks, and when the group is gone.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::births::Births;
 use super::{ABORTED, CANCELED, COMPLETED, PANICKED, SPAWNED, TaskKind};
 use crate::metrics::{Counter, MetricSpec, Registry};
 
@@ -21,7 +22,7 @@ const WRITTEN_OFF: u64 = 1 << 63;
 
 #[derive(Default)]
 pub(super) struct Books {
-    spawned: AtomicU64,
+    births: Births,
     /// Ends by fate; see [`WRITTEN_OFF`].
     ends: [AtomicU64; 3],
     /// What stood in each word of ends when the group was written off.
@@ -32,7 +33,7 @@ pub(super) struct Books {
 impl Books {
     #[inline]
     pub(super) fn spawn(&self) {
-        self.spawned.fetch_add(1, Ordering::SeqCst);
+        self.births.add();
     }
 
     pub(super) fn panicked(&self) {
@@ -51,15 +52,16 @@ impl Books {
             self.settled(fate) + (word & !WRITTEN_OFF)
         };
         let ended = ended(Fate::Completed) + ended(Fate::Canceled) + ended(Fate::Aborted);
-        self.spawned.load(Ordering::SeqCst).saturating_sub(ended)
+        self.births.sum().saturating_sub(ended)
     }
 
     /// Begins anew. Nobody writes any more.
     pub(super) fn clear(&self) {
-        let words = [&self.spawned, &self.panicked];
-        for word in words.into_iter().chain(&self.ends).chain(&self.settled) {
+        self.births.clear();
+        for word in self.ends.iter().chain(&self.settled) {
             word.store(0, Ordering::SeqCst);
         }
+        self.panicked.store(0, Ordering::SeqCst);
     }
 
     /// Tasks that have not ended. Ends are read before births, so it is never too low.
@@ -68,7 +70,7 @@ impl Books {
             .into_iter()
             .map(|fate| self.ended(fate))
             .sum();
-        self.spawned.load(Ordering::SeqCst).saturating_sub(ended)
+        self.births.sum().saturating_sub(ended)
     }
 
     /// Counts whoever is left as aborted, now and for good, and whoever comes later. Returns how many were left.
@@ -95,7 +97,7 @@ impl Books {
             self.ended(Fate::Canceled),
             self.ended(Fate::Aborted),
             self.panicked.load(Ordering::SeqCst),
-            self.spawned.load(Ordering::SeqCst),
+            self.births.sum(),
         ]
     }
 
@@ -106,7 +108,7 @@ impl Books {
             (Fate::Completed | Fate::Canceled, true) => self.settled(fate),
             (Fate::Aborted, true) => {
                 let others = self.ended(Fate::Completed) + self.ended(Fate::Canceled);
-                self.spawned.load(Ordering::SeqCst) - others
+                self.births.sum() - others
             }
         }
     }

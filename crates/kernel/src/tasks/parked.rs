@@ -1,17 +1,23 @@
 //! The wakers of waiting tasks: how a group reaches tasks it has no handles of.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
 
-use crate::lock::{self, Lock};
+use super::seat::{SEATS, Seat};
+use crate::lock::{self, BriefLock};
 
-/// Enough that threads of a runtime seldom meet.
-const SHARDS: usize = 8;
+/// How many wakers are looked at before others get a turn.
+const BATCH: usize = 256;
 
 /// Wakers of tasks that have been pending at least once; taken out by the task itself when it ends.
 pub(super) struct Parked {
-    shards: [Lock<Shard>; SHARDS],
+    shards: [Line; SEATS],
 }
+
+/// Alone on its cache line: threads that park each on their own do not meet.
+#[repr(align(64))]
+struct Line(BriefLock<Shard>);
+
+const _: () = assert!(size_of::<Line>() == 64);
 
 #[derive(Default)]
 struct Shard {
@@ -37,7 +43,7 @@ impl Slot {
 
 impl Default for Parked {
     fn default() -> Self {
-        let shard = |_| Lock::new(&lock::TASK_WAKERS, Shard::default());
+        let shard = |_| Line(BriefLock::new(&lock::TASK_WAKERS, Shard::default()));
         Self {
             shards: std::array::from_fn(shard),
         }
@@ -45,32 +51,36 @@ impl Default for Parked {
 }
 
 impl Parked {
+    #[inline]
     pub(super) fn insert(&self, waker: Waker) -> Place {
-        let shard = shard_of_this_thread();
-        Place::new(shard, self.shards[shard].lock().insert(waker))
+        let seat = Seat::of_this_thread().index();
+        let index = self.shards[seat].0.with(|shard| shard.insert(waker));
+        Place::new(seat, index)
     }
 
+    #[inline]
     pub(super) fn remove(&self, place: Place) {
-        let gone = self.shards[place.shard()].lock().remove(place.index());
+        let shard = &self.shards[place.seat()].0;
+        let gone = shard.with(|shard| shard.remove(place.index()));
         drop(gone);
     }
 
     /// Gives back the memory of a crowd that has gone.
     pub(super) fn clear(&self) {
-        for shard in &self.shards {
-            *shard.lock() = Shard::default();
+        for Line(shard) in &self.shards {
+            drop(shard.with(std::mem::take));
         }
     }
 
+    /// Wakes whoever was parked before. Who parks meanwhile may be missed.
     pub(super) fn wake_all(&self) {
-        for shard in &self.shards {
-            // Wake outside the lock: a waker may run the task at once on a single-threaded runtime.
-            #[expect(
-                clippy::needless_collect,
-                reason = "collecting ends the lock before the first wake"
-            )]
-            let wakers: Vec<Waker> = shard.lock().slots.iter().filter_map(Slot::waker).collect();
-            wakers.into_iter().for_each(Waker::wake);
+        for Line(shard) in &self.shards {
+            let mut from = 0;
+            while let Some(wakers) = shard.with(|shard| shard.batch(from)) {
+                // Woken outside the lock: a waker may run the task at once on a single-threaded runtime.
+                wakers.into_iter().for_each(Waker::wake);
+                from += BATCH;
+            }
         }
     }
 }
@@ -98,40 +108,44 @@ impl Shard {
         let free = Slot::Free(std::mem::replace(&mut self.free, index));
         std::mem::replace(&mut self.slots[index], free)
     }
-}
 
-fn shard_of_this_thread() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
+    /// The wakers in the slots from this one on, or none if there are no such slots.
+    fn batch(&self, from: usize) -> Option<Vec<Waker>> {
+        let slots = self.slots.get(from..).filter(|slots| !slots.is_empty())?;
+        Some(slots.iter().take(BATCH).filter_map(Slot::waker).collect())
     }
-    SHARD.with(|shard| *shard)
 }
 
-/// Shard and index of a parked waker in one word, so that an entry takes two.
+/// Seat and index of a parked waker in one word, so that an entry takes two.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place(u32);
 
 impl Place {
     /// Not parked.
     pub(super) const NONE: Self = Self(u32::MAX);
-    const INDEX_BITS: u32 = 29;
+    const INDEX_BITS: u32 = 27;
 
-    fn new(shard: usize, index: usize) -> Self {
+    #[inline]
+    fn new(seat: usize, index: usize) -> Self {
         assert!(
             index < (1 << Self::INDEX_BITS) - 1,
             "more tasks wait than memory holds"
         );
-        Self((shard as u32) << Self::INDEX_BITS | index as u32)
+        Self((seat as u32) << Self::INDEX_BITS | index as u32)
     }
 
-    fn shard(self) -> usize {
+    #[inline]
+    fn seat(self) -> usize {
         (self.0 >> Self::INDEX_BITS) as usize
     }
 
+    #[inline]
     fn index(self) -> usize {
         (self.0 & ((1 << Self::INDEX_BITS) - 1)) as usize
     }
 }
 
-const _: () = assert!(SHARDS <= 1 << (u32::BITS - Place::INDEX_BITS));
+const _: () = assert!(SEATS <= 1 << (u32::BITS - Place::INDEX_BITS));
+
+#[cfg(test)]
+mod tests;
