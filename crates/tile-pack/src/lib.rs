@@ -29,3 +29,14 @@ mod pmtiles;
 mod selection;
 mod verify;
 mod writer;
+
+// The laws are shared with the fuzz targets, which know this crate by its name and cannot see into it.
+#[cfg(test)]
+extern crate self as tile_pack;
+
+#[cfg(test)]
+#[expect(
+    unreachable_pub,
+    reason = "public for the fuzz targets, which include the files"
+)]
+mod exercise;
