@@ -4,9 +4,14 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tile_pack::{Fault, Limits, Pack, PackError, Part, Selection, TileAddress, Wait};
+
+use made::{BROTLI, GZIP, Made, ZSTD, numbers, placed};
+
+#[path = "support/made.rs"]
+mod made;
 
 thread_local! {
     /// What this thread holds, and the most it held.
@@ -41,81 +46,6 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-/// The parts of a pack, to be got wrong one by one. Directories are not compressed unless they say so.
-struct Made {
-    header: Vec<u8>,
-    root: Vec<u8>,
-    metadata: Vec<u8>,
-    leaves: Vec<u8>,
-    tiles: Vec<u8>,
-}
-
-const NONE: u8 = 1;
-const GZIP: u8 = 2;
-const BROTLI: u8 = 3;
-const ZSTD: u8 = 4;
-
-fn numbers(numbers: &[u64]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for &number in numbers {
-        let mut number = number;
-        while number >= 0x80 {
-            bytes.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        bytes.push(number as u8);
-    }
-    bytes
-}
-
-impl Default for Made {
-    /// One tile, in order.
-    fn default() -> Self {
-        let mut header = vec![0; 127];
-        header[..8].copy_from_slice(b"PMTiles\x03");
-        header[97] = NONE;
-        header[98] = NONE;
-        header[101] = 5;
-        Made {
-            header,
-            root: numbers(&[1, 0, 1, 4, 1]),
-            metadata: b"{}".to_vec(),
-            leaves: vec![],
-            tiles: b"tile".to_vec(),
-        }
-    }
-}
-
-impl Made {
-    fn bytes(&self) -> Vec<u8> {
-        let mut bytes = self.header.clone();
-        let parts = [&self.root, &self.metadata, &self.leaves, &self.tiles];
-        let mut offset = 127_u64;
-        for (at, part) in parts.iter().enumerate() {
-            bytes[8 + 16 * at..][..8].copy_from_slice(&offset.to_le_bytes());
-            bytes[16 + 16 * at..][..8].copy_from_slice(&(part.len() as u64).to_le_bytes());
-            offset += part.len() as u64;
-            bytes.extend(*part);
-        }
-        bytes
-    }
-}
-
-struct Placed {
-    _directory: tempfile::TempDir,
-    path: PathBuf,
-}
-
-fn placed(bytes: &[u8]) -> Placed {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("hostile.pmtiles");
-    std::fs::write(&path, bytes).unwrap();
-    Placed {
-        _directory: directory,
-        path,
-    }
-}
 
 /// What even the worst pack may make us hold: directory and metadata at their limits, and what becomes of them.
 const HELD_MAX: usize = 40 << 20;
