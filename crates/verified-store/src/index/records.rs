@@ -1,6 +1,6 @@
 //! The records of the index: small things by key, each tied to the objects it needs.
 
-use super::{Dropped, Index};
+use super::Index;
 use crate::Hash;
 use crate::sieve::Sieve;
 use std::collections::HashMap;
@@ -42,19 +42,27 @@ impl Records {
 }
 
 impl Index {
-    /// Makes room for one more record, unless `key` has one already.
-    pub(crate) fn room_for_record(&mut self, key: &Hash) -> Dropped {
-        let mut dropped = Dropped::default();
-        if self.records.by_key.contains_key(key) {
-            return dropped;
+    /// Makes room for one more record, unless `key` has one already. Says which went.
+    pub(crate) fn room_for_record(&mut self, key: &Hash) -> Vec<Hash> {
+        match self.has_record(key) {
+            true => Vec::new(),
+            false => self.shrink_records(self.limits.records.saturating_sub(1)),
         }
-        while self.records.len() as u64 >= self.limits.records.max(1) {
-            let Some(id) = self.records.entries.victim(|_| true) else {
-                break;
-            };
-            dropped.records.push(self.unlink_record(id));
+    }
+
+    /// Has no more records than the limit. Says which went.
+    pub(crate) fn excess_records(&mut self) -> Vec<Hash> {
+        self.shrink_records(self.limits.records)
+    }
+
+    fn shrink_records(&mut self, to: u64) -> Vec<Hash> {
+        let mut gone = Vec::new();
+        while self.records.len() as u64 > to
+            && let Some(id) = self.records.entries.victim(|_| true)
+        {
+            gone.push(self.unlink_record(id));
         }
-        dropped
+        gone
     }
 
     /// Sets the record of `key`. An object that is not here is the error; then nothing changed.

@@ -54,6 +54,8 @@ impl Store {
         let mut orphans = Vec::new();
         let (log, damaged) = Log::open(&tree, |event| orphans.extend(replay(&mut index, event)))?;
         counters.corrupt.add(damaged);
+        // Only now: that one made room for another stands in the log behind the other.
+        orphans.extend(index.excess_records());
         let parts = Parts {
             shelf,
             ledger: Ledger::Disk(log),
@@ -72,20 +74,19 @@ impl Store {
     }
 }
 
-/// A record whose object is gone is gone with it. Says which did not stay.
-fn replay(index: &mut Index, event: Event) -> Vec<Hash> {
+/// A record whose object is gone is gone with it, and named.
+fn replay(index: &mut Index, event: Event) -> Option<Hash> {
     match event {
         Event::Set(key, objects, spot) => {
-            let mut gone = index.room_for_record(&key).records;
-            if index.set_record(key, &objects, spot).is_err() {
+            let orphan = index.set_record(key, &objects, spot).is_err();
+            if orphan {
                 index.forget_record(&key);
-                gone.push(key);
             }
-            gone
+            orphan.then_some(key)
         }
         Event::Remove(key) => {
             index.forget_record(&key);
-            Vec::new()
+            None
         }
     }
 }

@@ -145,7 +145,7 @@ impl Inner {
             index
                 .set_record(key, objects, spot)
                 .map_err(StoreError::Missing)?;
-            dropped.records
+            dropped
         };
         self.counters.evicted_records.add(dropped.len() as u64);
         dropped.iter().for_each(|key| {
@@ -174,7 +174,7 @@ impl Inner {
         let spot = tail.set(key, objects, record)?;
         let set = {
             let mut index = self.index();
-            let dropped = index.room_for_record(&key).records;
+            let dropped = index.room_for_record(&key);
             index.set_record(key, objects, spot).map(|()| dropped)
         };
         let gone = set.as_ref().map_or_else(|_| vec![key], Vec::clone);
