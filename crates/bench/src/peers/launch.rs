@@ -84,7 +84,9 @@ impl Launch<'_> {
             Kind::Haproxy => ("haproxy.cfg", "-db -f haproxy.cfg".to_owned()),
             Kind::Varnish => (
                 "cache.vcl",
-                format!("-F -j none -n state -a {listen} -f ./cache.vcl -s malloc,256m"),
+                format!(
+                    "-F -j none -n state -a {listen} -p vcl_path=. -f cache.vcl -s malloc,256m"
+                ),
             ),
             Kind::Bare => (
                 "none",
