@@ -134,7 +134,8 @@ mod tests {
     fn an_origin_is_a_name_a_mount_and_a_host() {
         let one = "[[origins]]\nname = \"osm\"\nmount = \"/osm\"\nto = \"https://tile.example\"\n";
         assert_eq!(mistakes(one), "");
-        let several = "[[origins]]\nname = \"a\"\nmount = \"/\"\nhosts = [\"https://a.example\", \"http://b.example:81\"]\n";
+        let hosts = "hosts = [\"https://a.example\", \"http://b.example:81\"]";
+        let several = &format!("[[origins]]\nname = \"a\"\nmount = \"/\"\n{hosts}\n");
         assert_eq!(mistakes(several), "");
     }
 
