@@ -2,7 +2,7 @@
 
 mod absolute;
 
-use crate::text::Text;
+use crate::text::{Decimal, Text};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::time::Duration;
 
@@ -53,7 +53,12 @@ pub fn pass_on(headers: &mut HeaderMap, left: Duration, now: impl Fn() -> Durati
 /// Seconds to the millisecond, rounded down so that nobody is promised more than there is.
 pub fn request_timeout(left: Duration) -> HeaderValue {
     let (seconds, millis) = (left.as_secs(), left.subsec_millis());
-    Text::<24>::of(format_args!("{seconds}.{millis:03}")).value()
+    let digit = |place: u32| b'0' + (millis / place % 10) as u8;
+    let fraction = [b'.', digit(100), digit(10), digit(1)];
+    let mut text = Text::<24>::new();
+    text.push(Decimal::of(seconds).as_bytes());
+    text.push(&fraction);
+    text.value()
 }
 
 /// The finest unit from milliseconds up whose number has the eight digits gRPC allows; below one, microseconds.

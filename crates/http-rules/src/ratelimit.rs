@@ -1,7 +1,7 @@
 //! What a client is told about its quota: `RateLimit`, `RateLimit-Policy` (httpapi draft 08 and later), `Retry-After`.
 
+use crate::text::Decimal;
 use http::{HeaderName, HeaderValue};
-use std::fmt::Write;
 use std::time::Duration;
 
 /// The header of what is left.
@@ -38,8 +38,8 @@ pub struct Left<'a> {
 pub fn policies(policies: &[Policy<'_>]) -> Option<HeaderValue> {
     list(policies, |text, policy| {
         name(text, policy.name);
-        let (quota, window) = (integer(policy.quota), seconds(policy.window));
-        let _ = write!(text, ";q={quota};w={window}");
+        parameter(text, b";q=", integer(policy.quota));
+        parameter(text, b";w=", seconds(policy.window));
     })
 }
 
@@ -47,8 +47,8 @@ pub fn policies(policies: &[Policy<'_>]) -> Option<HeaderValue> {
 pub fn left(quotas: &[Left<'_>]) -> Option<HeaderValue> {
     list(quotas, |text, left| {
         name(text, left.name);
-        let (remaining, reset) = (integer(left.remaining), seconds(left.reset));
-        let _ = write!(text, ";r={remaining};t={reset}");
+        parameter(text, b";r=", integer(left.remaining));
+        parameter(text, b";t=", seconds(left.reset));
     })
 }
 
@@ -57,11 +57,11 @@ pub fn retry_after(wait: Duration) -> HeaderValue {
     HeaderValue::from(seconds(wait).max(1))
 }
 
-fn list<T>(items: &[T], mut item: impl FnMut(&mut String, &T)) -> Option<HeaderValue> {
-    let mut text = String::with_capacity(items.len() * 40);
+fn list<T>(items: &[T], mut item: impl FnMut(&mut Vec<u8>, &T)) -> Option<HeaderValue> {
+    let mut text = Vec::with_capacity(items.len() * 40);
     for (at, entry) in items.iter().enumerate() {
         if at > 0 {
-            text.push_str(", ");
+            text.extend_from_slice(b", ");
         }
         item(&mut text, entry);
     }
@@ -70,16 +70,21 @@ fn list<T>(items: &[T], mut item: impl FnMut(&mut String, &T)) -> Option<HeaderV
 }
 
 /// A structured-field string. It cannot hold what is not ASCII, so that becomes `?`.
-fn name(text: &mut String, name: &str) {
-    text.push('"');
+fn name(text: &mut Vec<u8>, name: &str) {
+    text.push(b'"');
     for character in name.chars() {
         match character {
-            '"' | '\\' => text.extend(['\\', character]),
-            ' '..='~' => text.push(character),
-            _ => text.push('?'),
+            '"' | '\\' => text.extend([b'\\', character as u8]),
+            ' '..='~' => text.push(character as u8),
+            _ => text.push(b'?'),
         }
     }
-    text.push('"');
+    text.push(b'"');
+}
+
+fn parameter(text: &mut Vec<u8>, key: &[u8], number: u64) {
+    text.extend_from_slice(key);
+    text.extend_from_slice(Decimal::of(number).as_bytes());
 }
 
 fn seconds(time: Duration) -> u64 {

@@ -25,6 +25,13 @@ impl<const N: usize> Text<N> {
         text
     }
 
+    /// Adds ASCII, as far as `N` reaches.
+    pub(crate) fn push(&mut self, part: &[u8]) {
+        let end = self.length + part.len();
+        self.bytes[self.length..end].copy_from_slice(part);
+        self.length = end;
+    }
+
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
@@ -41,6 +48,31 @@ impl<const N: usize> Write for Text<N> {
         room.copy_from_slice(part.as_bytes());
         self.length = end;
         Ok(())
+    }
+}
+
+/// The digits of a number. The formatting of the standard library costs several times as much, and some headers are
+/// written for every answer.
+pub(crate) struct Decimal {
+    digits: [u8; 20],
+    from: usize,
+}
+
+impl Decimal {
+    pub(crate) fn of(mut number: u64) -> Self {
+        let (mut digits, mut from) = ([b'0'; 20], 20);
+        loop {
+            from -= 1;
+            digits[from] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                return Self { digits, from };
+            }
+        }
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.digits[self.from..]
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
+    self, CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };
 
 use crate::FIELDS_MAX;
@@ -34,9 +34,7 @@ pub(crate) fn read(block: &Bytes, from: usize, lines: usize) -> Result<(HeaderMa
         if rest.get(colon) != Some(&b':') {
             return Err(Fault::Garbage("a line without a colon"));
         }
-        // No space before the colon, no empty name and no folded line is a name.
-        let name = HeaderName::from_bytes(&rest[..colon]);
-        let name = name.map_err(|_| Fault::Garbage("a field name"))?;
+        let name = name(&rest[..colon])?;
         let end = colon + memchr::memchr(b'\n', &rest[colon..]).unwrap_or(0);
         let (first, last) = trimmed(rest, colon + 1, end.saturating_sub(1));
         let value = HeaderValue::from_maybe_shared(block.slice(at + first..at + last));
@@ -46,6 +44,25 @@ pub(crate) fn read(block: &Bytes, from: usize, lines: usize) -> Result<(HeaderMa
         at += end + 1;
     }
     Ok((fields, said))
+}
+
+/// A name. Most answers have the same few, written in one of two ways: those need not be taken apart.
+fn name(text: &[u8]) -> Result<HeaderName, Fault> {
+    Ok(match text {
+        b"content-length" | b"Content-Length" => header::CONTENT_LENGTH,
+        b"content-type" | b"Content-Type" => header::CONTENT_TYPE,
+        b"date" | b"Date" => header::DATE,
+        b"server" | b"Server" => header::SERVER,
+        b"connection" | b"Connection" => header::CONNECTION,
+        b"transfer-encoding" | b"Transfer-Encoding" => header::TRANSFER_ENCODING,
+        b"cache-control" | b"Cache-Control" => header::CACHE_CONTROL,
+        b"etag" | b"ETag" => header::ETAG,
+        b"vary" | b"Vary" => header::VARY,
+        b"last-modified" | b"Last-Modified" => header::LAST_MODIFIED,
+        b"content-encoding" | b"Content-Encoding" => header::CONTENT_ENCODING,
+        // No space before the colon, no empty name and no folded line is a name.
+        _ => HeaderName::from_bytes(text).map_err(|_| Fault::Garbage("a field name"))?,
+    })
 }
 
 /// The bounds of a value without the blanks around it.

@@ -101,7 +101,8 @@ impl Idle {
         self.count.store(rested.len(), Ordering::Relaxed);
     }
 
-    /// Closes what has rested for too long or was closed by the peer; lets go of the tasks that used the others last.
+    /// Closes what has rested for too long or was closed by the peer; the others give back their buffers, and let go of
+    /// the tasks that used them last.
     pub(crate) fn sweep(&self, now: Instant, idle_time: Duration) {
         let mut at = 0;
         loop {
@@ -113,6 +114,7 @@ impl Idle {
                     return;
                 };
                 if now.saturating_duration_since(one.since) < idle_time && one.line.is_fit() {
+                    one.line.rest();
                     at += 1;
                 } else {
                     dead.push(rested.remove(at));

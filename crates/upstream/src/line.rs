@@ -60,6 +60,8 @@ pub(crate) struct Line {
     read: bool,
     /// Whether the last read took all the room there was: more is likely there.
     full: bool,
+    /// Whether there was more room than a connection between two requests may keep.
+    large: bool,
     generation: u32,
     head_bytes: usize,
 }
@@ -79,6 +81,7 @@ impl Line {
             keeps: true,
             read: false,
             full: false,
+            large: false,
             generation,
             head_bytes,
         }
@@ -119,15 +122,23 @@ impl Line {
         self.body.is_done() && !self.inbox.is_empty()
     }
 
-    /// Lets the request end if it can, and gives back what a connection at rest does not need.
-    pub(crate) fn rest(&mut self) {
+    /// Lets the request end if it can.
+    pub(crate) fn end(&mut self) {
         if !self.upload.is_over() {
             let _over_or_not = self.send(&mut deaf());
         }
-        if self.is_ready() {
-            self.inbox = BytesMut::new();
-            self.upload.rest();
+        if self.large {
+            self.rest();
         }
+    }
+
+    /// Gives back what a connection that rests for a while does not need.
+    pub(crate) fn rest(&mut self) {
+        if self.inbox.is_empty() {
+            self.inbox = BytesMut::new();
+            self.large = false;
+        }
+        self.upload.rest();
     }
 
     /// Sends a request and waits for the head of its answer.
@@ -245,7 +256,9 @@ impl Line {
             } else {
                 READ_BYTES
             };
-            self.inbox.reserve(least.max(usual));
+            let wanted = least.max(usual);
+            self.large |= wanted > READ_BYTES;
+            self.inbox.reserve(wanted);
         }
         let filled = ready!(pin!(self.io.read_buf(&mut self.inbox)).poll(cx));
         self.read |= matches!(filled, Ok(1..));
@@ -265,3 +278,6 @@ fn says_close(ask: &Ask<'_>) -> bool {
 fn deaf() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }
+
+#[cfg(test)]
+mod tests;

@@ -135,7 +135,7 @@ impl Rest {
         } = self.ready;
         if let Channel::Line(mut line) = channel {
             let endpoint = lease.endpoint();
-            line.rest();
+            line.end();
             if line.is_ready() {
                 endpoint.idle.put(line, now);
             } else if unseen && line.spoke_out_of_turn() {

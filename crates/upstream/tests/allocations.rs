@@ -1,4 +1,4 @@
-//! Choosing an endpoint allocates nothing, whatever the balancer; an exchange only what its answer is held in.
+//! Choosing an endpoint allocates nothing, whatever the balancer; an exchange only what its fields are held in.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -112,12 +112,12 @@ async fn exchange(pool: &Pool, request: &http::request::Parts) -> usize {
     length
 }
 
-/// Two for the fields, two for the buffer that they and the body are slices of.
-const PER_EXCHANGE: u64 = 4;
+/// Two for the fields. The buffer that they and the body are slices of is used again once they are gone.
+const PER_EXCHANGE: u64 = 2;
 
 // req: GW-01
 #[tokio::test]
-async fn an_exchange_on_a_connection_that_stands_allocates_what_its_answer_is_held_in() {
+async fn an_exchange_on_a_connection_in_use_allocates_what_its_fields_are_held_in() {
     let endpoint = EndpointSpec::parse(&format!("http://{}", origin())).unwrap();
     let registry = Registry::default();
     let spec = PoolSpec::new("test", vec![endpoint]);
@@ -130,5 +130,9 @@ async fn an_exchange_on_a_connection_that_stands_allocates_what_its_answer_is_he
         assert_eq!(exchange(&pool, &request).await, 1024);
     }
     let count = COUNT.get() - before;
-    assert!(count <= 100 * PER_EXCHANGE, "{count} for 100 exchanges");
+    // An answer may come in two pieces now and then.
+    assert!(
+        count <= 100 * PER_EXCHANGE + 20,
+        "{count} for 100 exchanges"
+    );
 }
