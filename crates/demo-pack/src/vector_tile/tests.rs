@@ -31,15 +31,13 @@ fn the_multi_polygon_of_the_specification_comes_out() {
 
 #[test]
 fn rings_are_turned_the_right_way() {
-    let right = vec![vec![[0, 0], [8, 0], [8, 8], [0, 8], [0, 0]]];
-    let wrong = vec![right[0].iter().rev().copied().collect()];
-    let first_step = |rings| commands(&Geometry::Polygons(&[rings]))[4..6].to_vec();
-    assert_eq!(first_step(right), [16, 0], "right along the top");
-    assert_eq!(
-        first_step(wrong),
-        [0, 16],
-        "down from the upper right corner"
-    );
+    let right = vec![[0, 0], [8, 0], [8, 8], [0, 8], [0, 0]];
+    let wrong: Vec<_> = right.iter().rev().copied().collect();
+    let drawn = |ring: &Vec<_>| commands(&Geometry::Polygons(&[vec![ring.clone()]]));
+    let from_upper_left = [9, 0, 0, 26, 16, 0, 0, 16, 15, 0, 15];
+    let from_upper_right = [9, 16, 0, 26, 0, 16, 15, 0, 0, 15, 15];
+    assert_eq!(drawn(&right), from_upper_left);
+    assert_eq!(drawn(&wrong), from_upper_right);
 }
 
 #[test]
