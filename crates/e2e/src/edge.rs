@@ -45,13 +45,16 @@ pub fn place(directory: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// The whole config file: packs from this directory, any rate, and this, which begins with keys of `[edge]`.
+/// The whole config file: packs from this directory, any rate unless one is said, and this, which begins with keys of
+/// `[edge]`.
 #[must_use]
 pub fn config(directory: &Path, section: &str) -> String {
     let directory = directory.display();
-    format!(
-        "[edge]\nlisten = [\"127.0.0.1:0\"]\npack_dirs = [\"{directory}\"]\nlimits.rps = 0\n{section}"
-    )
+    let rate = match section.contains("limits.rps") {
+        true => "",
+        false => "limits.rps = 0\n",
+    };
+    format!("[edge]\nlisten = [\"127.0.0.1:0\"]\npack_dirs = [\"{directory}\"]\n{rate}{section}")
 }
 
 impl Edge {

@@ -11,11 +11,12 @@ use testkit::http;
 use testkit::process::{Pipe, Program};
 
 /// The built-in demonstration with every port a free one.
-const FREE: [&str; 4] = [
+const FREE: [&str; 5] = [
     "admin.listen=127.0.0.1:0",
     "demo.listen=127.0.0.1:0",
     "demo.crowd.origin=127.0.0.1:0",
     "gateway.listen=[\"127.0.0.1:0\"]",
+    "edge.listen=[\"127.0.0.1:0\"]",
 ];
 
 async fn demonstration() -> Node {
@@ -186,7 +187,7 @@ async fn every_answer_of_the_admin_server_is_what_its_document_says() {
         assert!(faults.is_empty(), "{faults:#?}");
         seen += 1;
     }
-    assert_eq!(seen, 7);
+    assert_eq!(seen, 8);
     let refused = http::get(node.admin, "/nothing").await.unwrap();
     let problem: Value = serde_json::from_slice(&refused.body).unwrap();
     let mut faults = Vec::new();
@@ -216,4 +217,19 @@ async fn the_ready_line_says_what_to_try() {
     };
     let line = node.process.wait_for_line(invited, START).await.unwrap();
     assert!(line.text.contains(&gateway(&node).await.to_string()));
+}
+
+// req: ED-12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_demonstration_has_a_map_of_the_world() {
+    let node = demonstration().await;
+    let edge = node.process.addr("edge.http", START).await.unwrap();
+    let page = http::get(edge, "/preview/world").await.unwrap();
+    assert_eq!(page.status, 200);
+    let json = http::get(edge, "/tiles/world.json").await.unwrap();
+    let json: Value = serde_json::from_slice(&json.body).unwrap();
+    assert_eq!(json["minzoom"], 0);
+    let tile = http::get(edge, "/tiles/world/0/0/0.mvt").await.unwrap();
+    assert_eq!(tile.status, 200);
+    assert!(tile.body.len() > 1000, "{} bytes", tile.body.len());
 }

@@ -23,6 +23,7 @@ pub(crate) mod config;
 pub(crate) mod crowd;
 pub(crate) mod origin;
 pub(crate) mod page;
+pub(crate) mod world;
 
 /// Units waiting for a worker.
 pub(crate) static WORK: QueueSpec = QueueSpec {

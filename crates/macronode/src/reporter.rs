@@ -87,9 +87,12 @@ fn invitation(doors: &Doors) -> Option<String> {
     Some(match (&doors.origin, doors.gateway.first()) {
         (Some(_), Some(gateway)) => {
             let gateway = gateway.address();
+            let map = doors.edge.first().map(|edge| edge.address());
+            let map = map.map(|edge| format!("http://{edge}/preview/world\n       "));
             format!(
-                "curl -i -H 'x-tenant: gold' http://{gateway}/\n       \
-                 curl http://{admin}/gateway\n       macronode top --admin {admin}"
+                "{}curl -i -H 'x-tenant: gold' http://{gateway}/\n       \
+                 curl http://{admin}/gateway\n       macronode top --admin {admin}",
+                map.unwrap_or_default()
             )
         }
         _ => format!("curl -i 'http://{demo}/work?ms=20'"),

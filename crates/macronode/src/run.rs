@@ -130,13 +130,19 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         Some(Ok(gateway)) => Some(gateway),
         Some(Err(error)) => return cannot_start(format_args!("gateway: {error}")),
     };
-    let edge = text.edge.as_ref().map(|text| Edge::new(&kernel, text));
+    let world = match demo::world::World::of(text.edge.as_ref()) {
+        Ok(world) => world,
+        Err(error) => return cannot_start(format_args!("no file in memory can be had: {error}")),
+    };
+    let files = FileLimits::read().map_or(1024, |limits| limits.soft);
+    let edge = text.edge.as_ref();
+    let edge = edge.map(|text| Edge::new(&kernel, &world.placed(text), files));
     let edge = match edge.transpose() {
         Ok(edge) => edge,
         Err(error) => return cannot_start(format_args!("edge: {error}")),
     };
     let applied = with_gateway(applied, gateway.clone(), origin);
-    let applied = with_edge(applied, edge.clone());
+    let applied = with_edge(applied, edge.clone(), world);
     let (reloader, live) = Reloader::new(
         &kernel,
         (source(args), args.sets.clone()),
@@ -254,11 +260,12 @@ fn with_gateway(
 fn with_edge(
     applied: Arc<dyn Fn(&Settings) + Send + Sync>,
     edge: Option<Arc<Edge>>,
+    world: demo::world::World,
 ) -> Arc<dyn Fn(&Settings) + Send + Sync> {
     Arc::new(move |settings| {
         applied(settings);
         if let (Some(edge), Some(text)) = (&edge, &settings.edge)
-            && let Err(error) = edge.apply(text)
+            && let Err(error) = edge.apply(&world.placed(text))
         {
             tracing::error!(error, "the edge keeps its config");
         }

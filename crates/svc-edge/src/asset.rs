@@ -66,6 +66,9 @@ async fn serve(
     let authority = read(parts, visit)?;
     fits(plan, &upload)?;
     plan.charge(began)?;
+    if shared.pressure.is_high() {
+        return Err(Refusal::MemoryFull);
+    }
     let place = shared.enter(plan.text.limits.inflight);
     let place = Some(place.ok_or(Refusal::NodeBusy)?);
     let path = parts.uri.path();

@@ -32,6 +32,8 @@ pub(crate) enum Refusal {
     OverRate(Duration),
     /// The node has all it may have.
     NodeBusy,
+    /// Memory runs out.
+    MemoryFull,
     /// Nothing is here.
     NotFound,
     /// Something is here, and only read.
@@ -102,9 +104,11 @@ impl Refusal {
             Refusal::HeadTooLarge => 431,
             Refusal::Internal => 500,
             Refusal::PackBroken | Refusal::DecodedTooLarge => 502,
-            Refusal::NodeBusy | Refusal::PackUnready | Refusal::PackChanged | Refusal::DiskBusy => {
-                503
-            }
+            Refusal::NodeBusy
+            | Refusal::MemoryFull
+            | Refusal::PackUnready
+            | Refusal::PackChanged
+            | Refusal::DiskBusy => 503,
             Refusal::Timeout => 504,
         }
     }
@@ -122,6 +126,7 @@ impl Refusal {
             Refusal::BodyTooLarge => "body-too-large",
             Refusal::OverRate(_) => "rate-global",
             Refusal::NodeBusy => "node-busy",
+            Refusal::MemoryFull => "memory-full",
             Refusal::NotFound => "not-found",
             Refusal::OtherMethod => "method-not-allowed",
             Refusal::UnknownPack => "unknown-pack",
@@ -169,6 +174,7 @@ impl Refusal {
             Refusal::BodyTooLarge => "the request body is longer than allowed",
             Refusal::OverRate(_) => "the rate is used up; come again later",
             Refusal::NodeBusy => "the node has all it may have at once; come again later",
+            Refusal::MemoryFull => "the node is short of memory; come again later",
             Refusal::NotFound => "nothing is at this path",
             Refusal::OtherMethod => "this path is only read",
             Refusal::UnknownPack => "no pack has this name; /packs lists those there are",
@@ -194,9 +200,11 @@ impl Refusal {
         match self {
             Refusal::OverRate(wait) => Some(*wait),
             Refusal::Origin(failure) => failure.retry_after(),
-            Refusal::NodeBusy | Refusal::PackUnready | Refusal::PackChanged | Refusal::DiskBusy => {
-                Some(SOON)
-            }
+            Refusal::NodeBusy
+            | Refusal::MemoryFull
+            | Refusal::PackUnready
+            | Refusal::PackChanged
+            | Refusal::DiskBusy => Some(SOON),
             _ => None,
         }
     }

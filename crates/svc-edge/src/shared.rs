@@ -15,6 +15,7 @@ use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::origin::Origins;
 use crate::packs::Catalogue;
+use crate::pressure::Pressure;
 
 /// What outlives a config.
 pub(crate) struct Shared {
@@ -30,11 +31,18 @@ pub(crate) struct Shared {
     pub(crate) origins: Arc<Origins>,
     /// Woken when packs are to be looked at before their time.
     pub(crate) look: Notify,
+    pub(crate) pressure: Pressure,
+    /// Packs that may be open at once: each is a file, and connections are files too.
+    pub(crate) most_packs: usize,
     inflight: AtomicU32,
 }
 
 impl Shared {
-    pub(crate) fn new(kernel: &Kernel, text: &EdgeText) -> Result<Arc<Self>, String> {
+    pub(crate) fn new(
+        kernel: &Kernel,
+        text: &EdgeText,
+        most_packs: usize,
+    ) -> Result<Arc<Self>, String> {
         let disk = Blocking::new(&kernel.registry);
         let store = cas::open(text.store.clone().unwrap_or_default())?;
         // What is in memory anyway needs no second place there.
@@ -53,13 +61,16 @@ impl Shared {
             store,
             origins,
             look: Notify::new(),
+            pressure: Pressure::default(),
+            most_packs,
             inflight: AtomicU32::new(0),
         }))
     }
 
     /// Another config: what is kept stays, within the new bounds.
     pub(crate) fn apply(&self, text: &EdgeText) -> Result<(), String> {
-        self.origins.apply(&self.kernel, &self.disk, &text.origins)?;
+        self.origins
+            .apply(&self.kernel, &self.disk, &text.origins)?;
         let (of_packs, of_origins) = text.memory();
         self.memory.resize(of_packs);
         self.origins.desk.kept.resize(of_origins);

@@ -1,4 +1,6 @@
-//! The edge at one moment, as the admin server shows it: packs, store, memory.
+//! The edge at one moment, as the admin server shows it: packs, store, origins, memory.
+
+use std::sync::Arc;
 
 use kernel::admin::Route as AdminRoute;
 use schemars::JsonSchema;
@@ -7,12 +9,13 @@ use serde::Serialize;
 use verified_store::Standing;
 
 use crate::edge::Edge;
+use crate::origin::mount::Mount;
 use crate::packs::{Entry, Mounted, Unready};
 
 /// Where the admin server shows it.
 pub static PAGE: AdminRoute = AdminRoute::reads(
     "/edge",
-    "packs with why one cannot be served, the store, and what is kept in memory; null where the edge is off",
+    "packs with why one cannot be served, the store, origins, and what is kept in memory; null where the edge is off",
     schema,
 );
 
@@ -41,8 +44,32 @@ pub struct EdgeView {
     pub memory_items: usize,
     /// The store of objects.
     pub store: StoreView,
+    /// What comes from origins.
+    pub origins: OriginsView,
     /// The packs, by name.
     pub packs: Vec<PackView>,
+}
+
+/// What comes from origins.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct OriginsView {
+    /// Bytes of answers kept in memory.
+    pub bytes: u64,
+    /// Addresses of which something is kept there.
+    pub kept: usize,
+    /// Fetches under way.
+    pub fetching: usize,
+    /// Where they are mounted, the longest mounts first.
+    pub mounts: Vec<MountView>,
+}
+
+/// An origin and its mount.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MountView {
+    /// What the origin is called.
+    pub origin: String,
+    /// The beginning of the paths it answers.
+    pub mount: String,
 }
 
 /// The store of objects.
@@ -101,12 +128,27 @@ impl Edge {
             memory_limit: plan.text.memory_bytes,
             memory_items: shared.memory.count(),
             store: self.store_view(),
+            origins: self.origins_view(),
             packs,
         }
     }
 }
 
 impl Edge {
+    fn origins_view(&self) -> OriginsView {
+        let origins = &self.shared.origins;
+        let mount = |mount: &Arc<Mount>| MountView {
+            origin: mount.name.to_string(),
+            mount: mount.prefix.to_string(),
+        };
+        OriginsView {
+            bytes: origins.desk.kept.bytes(),
+            kept: origins.desk.kept.count(),
+            fetching: origins.desk.board.count(),
+            mounts: origins.mounts().iter().map(mount).collect(),
+        }
+    }
+
     fn store_view(&self) -> StoreView {
         let (text, store) = (self.plan().text.store.clone(), &self.shared.store);
         let (text, stats) = (text.unwrap_or_default(), store.stats());

@@ -194,10 +194,18 @@ mod tests {
             assert_eq!(Wish::of(path), Err(Refusal::NotFound), "{path}");
         }
         let hash = "0123456789abcdef".repeat(4);
-        for odd in [&hash[1..], &hash.to_uppercase(), "..", &hash.replace('0', "g")] {
+        for odd in [
+            &hash[1..],
+            &hash.to_uppercase(),
+            "..",
+            &hash.replace('0', "g"),
+        ] {
             let path = format!("/cas/{odd}");
             assert_eq!(Wish::of(&path), Err(Refusal::NoHash), "{path}");
         }
-        assert!(matches!(Wish::of(&format!("/cas/{hash}")), Ok(Wish::Object(_))));
+        assert!(matches!(
+            Wish::of(&format!("/cas/{hash}")),
+            Ok(Wish::Object(_))
+        ));
     }
 }

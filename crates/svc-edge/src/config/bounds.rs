@@ -26,6 +26,10 @@ pub struct LimitsText {
     /// Bytes of a request body.
     #[schemars(range(min = 0, max = 1_099_511_627_776_u64))]
     pub body_bytes: u64,
+    /// Bytes of memory the process may have; requests are turned away when it has nine tenths of them. 0 means what its
+    /// control group allows.
+    #[schemars(range(min = 0, max = 1_125_899_906_842_624_u64))]
+    pub memory_bytes: u64,
     /// Bytes of a tile, as stored and when decoded.
     #[schemars(range(min = 1024, max = 1_073_741_824_u64))]
     pub tile_bytes: usize,
@@ -40,6 +44,7 @@ impl Default for LimitsText {
             inflight: 512,
             rps: 500,
             body_bytes: 1024 * 1024,
+            memory_bytes: 0,
             tile_bytes: 10 * 1024 * 1024,
         }
     }

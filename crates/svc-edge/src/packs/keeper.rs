@@ -30,6 +30,7 @@ pub(crate) async fn keep(context: Context, edge: Arc<Edge>) -> Result<(), Failur
     let mut certificates = Certificates::default();
     loop {
         certificates.look(&edge).await;
+        shared.pressure.look(edge.plan().text.limits.memory_bytes);
         let began = kernel::clock::now();
         match follow(&edge).await {
             Some(mut troubles) => {
@@ -54,7 +55,8 @@ async fn follow(edge: &Arc<Edge>) -> Option<Vec<String>> {
     let (wanted, limits) = (Wanted::of(&plan.text), plan.pack_limits());
     let Sweep { found, troubles } = shared.disk.run(move || sweep(&wanted)).await.ok()?;
     let before = shared.catalogue.shelf.load_full();
-    let (kept, changed) = compare(&before, found);
+    let (kept, mut changed) = compare(&before, found);
+    spare_files(shared.most_packs, kept.len(), &mut changed);
     if changed.is_empty() && kept.len() == before.packs.len() {
         return Some(troubles);
     }
@@ -91,6 +93,14 @@ fn compare(
         }
     }
     (kept, changed)
+}
+
+/// Leaves closed what there are no files for.
+fn spare_files(most: usize, open: usize, changed: &mut [(String, Found)]) {
+    for (_, found) in changed.iter_mut().skip(most.saturating_sub(open)) {
+        let why = format!("{most} packs are open, half of the files there may be; raise that limit");
+        found.stamp = Err(why);
+    }
 }
 
 impl Entry {

@@ -52,6 +52,7 @@ fn all() -> Vec<Refusal> {
         Refusal::BodyTooLarge,
         Refusal::OverRate(Duration::from_secs(1)),
         Refusal::NodeBusy,
+        Refusal::MemoryFull,
         Refusal::NotFound,
         Refusal::OtherMethod,
         Refusal::UnknownPack,
