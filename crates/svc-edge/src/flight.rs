@@ -14,7 +14,7 @@ use kernel::pool::Ticket;
 use crate::origin::entry::{Entry, Head};
 use crate::origin::failure::Failure;
 
-pub(crate) use board::{Board, FLIGHTS};
+pub(crate) use board::{Board, Course, FLIGHTS};
 pub(crate) use fill::{Desk, FILLS, FILLS_AGAIN, Fill, Filling, POOL, POOL_SIZE};
 pub(crate) use reader::Reader;
 

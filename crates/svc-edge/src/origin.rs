@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -12,11 +12,10 @@ use http::{Method, Response};
 use http_body::Body;
 use http_rules::cache::{Decision, Forwarded, Outcome, Variant, Wish};
 use kernel::pool::PoolHandle;
-use kernel::reject::Reject;
 use upstream::BoxError;
 
 use crate::body::EdgeBody;
-use crate::flight::{Arrival, Desk, Fill, Filling, Flight, Waiting};
+use crate::flight::{Desk, Filling};
 use crate::reject::Refusal;
 
 use entry::Entry;
@@ -28,6 +27,7 @@ mod build;
 pub(crate) mod clock;
 pub(crate) mod entry;
 pub(crate) mod failure;
+mod fetch;
 pub(crate) mod heads;
 pub(crate) mod keeper;
 pub(crate) mod kept;
@@ -55,7 +55,7 @@ pub(crate) struct Origins {
 struct Trip<'a> {
     target: &'a Target,
     parts: &'a Parts,
-    sent: HeaderMap,
+    sent: OnceLock<HeaderMap>,
     wish: Wish,
     why: Forwarded,
     /// What is kept, to be asked about.
@@ -64,6 +64,14 @@ struct Trip<'a> {
     if_error: bool,
     /// The headers that decide whose answer it is, where they are known.
     variant: Option<Variant>,
+}
+
+impl Trip<'_> {
+    /// What the origin would get of the client's headers. Most hits never need to know.
+    fn sent(&self) -> &HeaderMap {
+        let forward = &self.target.settings().forward;
+        self.sent.get_or_init(|| forward.of(&self.parts.headers))
+    }
 }
 
 impl Origins {
@@ -150,7 +158,7 @@ impl Origins {
         let mut trip = Trip {
             target,
             parts,
-            sent: settings.forward.of(&parts.headers),
+            sent: OnceLock::new(),
             wish,
             why: Forwarded::UriMiss,
             stale: None,
@@ -163,7 +171,7 @@ impl Origins {
         if trip.wish.only_if_cached {
             return Err(Failure::NotKept.into());
         }
-        self.fetch(&trip).await
+        self.fetch(&mut trip).await
     }
 
     /// Looks at what is kept. What cannot be given out is noted for the trip.
@@ -172,8 +180,8 @@ impl Origins {
             Some(resource) => resource,
             None => self.bring_back(&trip.target.key).await?,
         };
-        trip.variant = resource.varies().map(|varies| varies.select(&trip.sent));
-        let Some(entry) = resource.select(&trip.sent) else {
+        let Some(entry) = resource.only().or_else(|| resource.select(trip.sent())) else {
+            trip.variant = resource.varies().map(|varies| varies.select(trip.sent()));
             trip.why = Forwarded::VaryMiss;
             return None;
         };
@@ -232,160 +240,6 @@ impl Origins {
             now: self.desk.clock.now_ms() / 1000,
         };
         serve::entry(trip.parts, entry, &saying)
-    }
-
-    /// Asks for it anew, without anybody waiting. Where there is no room for that it is left for the next request.
-    fn refresh(&self, trip: &Trip<'_>) {
-        let course = (trip.target.key.clone(), trip.variant.clone());
-        let (flight, is_new) = self.desk.board.join(&course);
-        if is_new {
-            let _no_room = self.see_off(trip, &flight, course);
-        }
-    }
-
-    /// Waits for a fetch, one's own or another's. What another's brings may not be for us: then we go alone.
-    async fn fetch(&self, trip: &Trip<'_>) -> Result<Response<EdgeBody>, Refusal> {
-        let private = trip.sent.contains_key(header::AUTHORIZATION) || trip.sent.contains_key(header::COOKIE);
-        if !private && !trip.wish.no_store {
-            let course = (trip.target.key.clone(), trip.variant.clone());
-            let (flight, is_new) = self.desk.board.join(&course);
-            let arrived = self.ride(trip, &flight, course, is_new).await;
-            if let Some(answer) = arrived {
-                return answer;
-            }
-        }
-        let number = self.alone.fetch_add(1, Ordering::Relaxed);
-        let alone = Variant::from_bytes(format!("alone {number}").into_bytes());
-        let course = (trip.target.key.clone(), Some(alone));
-        let (flight, _) = self.desk.board.join(&course);
-        let arrived = self.ride(trip, &flight, course, true).await;
-        arrived.unwrap_or(Err(Refusal::Internal))
-    }
-
-    /// Waits on a flight for what it brings; nothing if that is not for this request.
-    async fn ride(
-        &self,
-        trip: &Trip<'_>,
-        flight: &Arc<Flight>,
-        course: (Arc<str>, Option<Variant>),
-        is_own: bool,
-    ) -> Option<Result<Response<EdgeBody>, Refusal>> {
-        let Some(waiting) = flight.wait(trip.target.settings().waiters) else {
-            return Some(Err(Failure::Waiters.into()));
-        };
-        if is_own && let Err(failure) = self.see_off(trip, flight, course) {
-            return Some(self.or_stale(trip, failure));
-        }
-        let counter = match is_own {
-            true => &self.desk.metrics.miss,
-            false => &self.desk.metrics.collapsed,
-        };
-        counter.inc();
-        match waiting.arrival().await {
-            Arrival::Failed(failure) => Some(self.or_stale(trip, failure)),
-            Arrival::Whole(entry) => self.deliver(trip, flight, &entry, is_own),
-            Arrival::Coming(head, _) if !is_own && !head.is_for(&trip.sent) => None,
-            Arrival::Coming(head, reader) if !serve::wants_less(trip.parts) => {
-                let own = is_own.then(|| flight.own_headers()).flatten();
-                let saying = self.fetched(trip, &head, own, !is_own);
-                Some(Ok(serve::coming(&head, reader, &saying)))
-            }
-            Arrival::Coming(..) => self.rest(trip, flight, &waiting, is_own).await,
-        }
-    }
-
-    /// Waits for the whole of what is coming, for who wants a part of it.
-    async fn rest(
-        &self,
-        trip: &Trip<'_>,
-        flight: &Flight,
-        waiting: &Waiting,
-        is_own: bool,
-    ) -> Option<Result<Response<EdgeBody>, Refusal>> {
-        match waiting.whole().await {
-            Ok(entry) => self.deliver(trip, flight, &entry, is_own),
-            Err(failure) => Some(self.or_stale(trip, failure)),
-        }
-    }
-
-    fn deliver(
-        &self,
-        trip: &Trip<'_>,
-        flight: &Flight,
-        entry: &Arc<Entry>,
-        is_own: bool,
-    ) -> Option<Result<Response<EdgeBody>, Refusal>> {
-        let head = &entry.head;
-        if !is_own && !head.is_for(&trip.sent) {
-            return None;
-        }
-        if matches!(head.origin_status.as_u16(), 500 | 502..=504) && trip.if_error {
-            return Some(self.or_stale(trip, Failure::Broken));
-        }
-        let own = is_own.then(|| flight.own_headers()).flatten();
-        let saying = self.fetched(trip, head, own, !is_own);
-        Some(serve::entry(trip.parts, entry, &saying))
-    }
-
-    fn fetched(&self, trip: &Trip<'_>, head: &entry::Head, own: Option<HeaderMap>, collapsed: bool) -> Saying {
-        let now_ms = self.desk.clock.now_ms();
-        Saying {
-            outcome: Outcome {
-                forwarded: Some(trip.why),
-                origin_status: Some(head.origin_status),
-                ttl_s: head.policy.as_ref().ok().map(|policy| policy.ttl_s(now_ms)),
-                stored: head.policy.is_ok(),
-                collapsed,
-                detail: head.policy.as_ref().err().map(|why| why.reason()),
-            },
-            age_s: None,
-            own,
-            now: now_ms / 1000,
-        }
-    }
-
-    /// What is kept in place of what could not be had, where that is allowed.
-    fn or_stale(&self, trip: &Trip<'_>, failure: Failure) -> Result<Response<EdgeBody>, Refusal> {
-        let stale = trip.stale.as_ref().filter(|_| trip.if_error && failure.is_origins());
-        let Some(entry) = stale else {
-            return Err(failure.into());
-        };
-        let now_ms = self.desk.clock.now_ms();
-        let policy = entry.head.policy.as_ref();
-        let (age_s, ttl_s) = policy.map_or((0, 0), |policy| (policy.age_s(now_ms), policy.ttl_s(now_ms)));
-        self.desk.metrics.stale.inc();
-        self.hit(trip, entry, age_s, ttl_s, Some(failure.reason()))
-    }
-
-    /// Hands the work of a flight to the workers.
-    fn see_off(
-        &self,
-        trip: &Trip<'_>,
-        flight: &Arc<Flight>,
-        course: (Arc<str>, Option<Variant>),
-    ) -> Result<(), Failure> {
-        let mut asked = trip.sent.clone();
-        if let Some(control) = trip.parts.headers.get(header::CACHE_CONTROL) {
-            asked.insert(header::CACHE_CONTROL, control.clone());
-        }
-        let fill = Fill {
-            desk: self.desk.clone(),
-            flight: flight.clone(),
-            course,
-            target: trip.target.clone(),
-            sent: trip.sent.clone(),
-            asked,
-            stale: trip.stale.clone(),
-        };
-        let workers = self.workers.get().ok_or(Failure::GivenUp)?;
-        match workers.submit(fill) {
-            Ok(ticket) => {
-                flight.keep(ticket);
-                Ok(())
-            }
-            Err(Reject::Busy) => Err(Failure::Queue),
-            Err(_) => Err(Failure::GivenUp),
-        }
     }
 }
 

@@ -109,7 +109,8 @@ impl Drop for Fill {
 
 /// What one try came to.
 enum Attempt {
-    Landed,
+    /// With what is to be written down, if it is kept.
+    Landed(Option<Arc<Resource>>),
     Redirected(Box<Target>),
     /// A 304 about something else: it has to be asked for whole.
     NotTheSame,
@@ -139,7 +140,13 @@ impl Fill {
             let attempt = self.attempt(&target, conditional, last);
             let attempt = tokio::time::timeout(settings.fill, attempt).await;
             let failure = match attempt.unwrap_or(Attempt::Failed(Failure::Late)) {
-                Attempt::Landed => return,
+                Attempt::Landed(kept) => {
+                    // Behind the time limit: the disk has its own pace, and nobody waits for it.
+                    if let Some(kept) = kept {
+                        self.write_down(kept).await;
+                    }
+                    return;
+                }
                 Attempt::Redirected(next) if hops < HOPS => {
                     (target, conditional, hops) = (*next, false, hops + 1);
                     continue;
@@ -189,12 +196,12 @@ impl Fill {
         }
         match (status, stale) {
             (StatusCode::NOT_MODIFIED, Some(stale)) => {
-                self.confirm(stale, answer.headers(), intake).await
+                self.confirm(stale, answer.headers(), intake)
             }
             (StatusCode::NOT_MODIFIED | StatusCode::PARTIAL_CONTENT, _) => Failure::Wrong.into(),
             _ if status.is_informational() => Failure::Wrong.into(),
             _ => match self.take(answer, intake).await {
-                Ok(()) => Attempt::Landed,
+                Ok(kept) => Attempt::Landed(kept),
                 Err(failure) => failure.into(),
             },
         }
@@ -231,6 +238,11 @@ impl Fill {
         *request.uri_mut() = target.uri().ok_or(Failure::Wrong)?;
         let headers = request.headers_mut();
         headers.clone_from(&self.sent);
+        // Nobody on the way may remove it (RFC 8586).
+        headers.remove(heads::CDN_LOOP);
+        for line in self.asked.get_all(heads::CDN_LOOP) {
+            headers.append(heads::CDN_LOOP, line.clone());
+        }
         for (name, value) in stale
             .into_iter()
             .flat_map(|stale| cache::validators(&stale.head.headers))
@@ -243,19 +255,22 @@ impl Fill {
     }
 
     /// What is kept still holds.
-    async fn confirm(&self, stale: &Arc<Entry>, said: &HeaderMap, intake: Intake) -> Attempt {
+    fn confirm(&self, stale: &Arc<Entry>, said: &HeaderMap, intake: Intake) -> Attempt {
         let Ok(headers) = cache::freshened(&stale.head.headers, said, intake.came_at_ms) else {
             return Attempt::NotTheSame;
         };
         let (mut head, _) = self.judge(stale.head.status, headers, intake);
         head.origin_status = StatusCode::NOT_MODIFIED;
         self.desk.metrics.confirmed.inc();
-        self.land(head, stale.body.clone()).await;
-        Attempt::Landed
+        Attempt::Landed(self.land(head, stale.body.clone()))
     }
 
     /// Something new: read to its end, shown while it comes if it is long, kept if it may be.
-    async fn take(&self, answer: Response<Reply>, intake: Intake) -> Result<(), Failure> {
+    async fn take(
+        &self,
+        answer: Response<Reply>,
+        intake: Intake,
+    ) -> Result<Option<Arc<Resource>>, Failure> {
         let (parts, mut body) = answer.into_parts();
         let settings = self.target.settings();
         let announced = heads::announced(&parts.headers).map_err(|()| Failure::Wrong)?;
@@ -282,8 +297,7 @@ impl Fill {
         }
         self.desk.metrics.fetched.inc();
         self.desk.metrics.fetched_bytes.inc_by(body.len() as u64);
-        self.land(head, body).await;
-        Ok(())
+        Ok(self.land(head, body))
     }
 
     /// What is to be thought of an answer; beside it the headers that only who asked first may see.
@@ -335,8 +349,8 @@ impl Fill {
         (head, own)
     }
 
-    /// Keeps it if it may be kept, and gives it to who waits; the disk is not waited for before.
-    async fn land(&self, head: Head, body: bytes::Bytes) {
+    /// Keeps it if it may be kept, and gives it to who waits. What is kept for the address now is to be written down.
+    fn land(&self, head: Head, body: bytes::Bytes) -> Option<Arc<Resource>> {
         let (desk, key, settings) = (&self.desk, &self.target.key, self.target.settings());
         let tags = tags_of(&head.headers, &settings.tags);
         let entry = Arc::new(Entry::new(head, body, tags));
@@ -348,9 +362,7 @@ impl Fill {
         }
         desk.board.leave(&self.course, &self.flight);
         self.flight.land(entry);
-        if let Some(resource) = resource {
-            self.write_down(resource).await;
-        }
+        resource
     }
 
     /// Puts what is kept for the address on the disk. Others may do the same for another variant: whoever wrote what

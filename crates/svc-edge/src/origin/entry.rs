@@ -72,6 +72,13 @@ impl Entry {
 }
 
 impl Resource {
+    /// What answers every request, where that does not depend on who asks.
+    pub(crate) fn only(&self) -> Option<&Arc<Entry>> {
+        let newest = self.variants.first()?;
+        let varies = newest.head.varies.as_ref()?;
+        varies.names().is_empty().then_some(newest)
+    }
+
     /// What answers such a request.
     pub(crate) fn select(&self, sent: &HeaderMap) -> Option<&Arc<Entry>> {
         self.variants.iter().find(|entry| entry.head.answers(sent))

@@ -79,6 +79,9 @@ pub(crate) fn announced(headers: &HeaderMap) -> Result<Option<u64>, ()> {
     digits.map(Some).ok_or(())
 }
 
+/// The header by which those on the way know their own.
+pub(crate) const CDN_LOOP: HeaderName = HeaderName::from_static("cdn-loop");
+
 /// The name of the header that says what the cache did.
 pub(crate) const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 

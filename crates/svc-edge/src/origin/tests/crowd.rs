@@ -110,6 +110,27 @@ async fn what_is_not_for_all_is_fetched_for_each() {
     assert_eq!(site.asked(), 5);
 }
 
+// req: ED-04, ED-05
+#[tokio::test]
+async fn those_who_want_another_variant_wait_together_too() {
+    let site = Site::with(|text| text.forward.push("foo".to_owned())).await;
+    let reply = fresh("one", 100).header("vary", "foo");
+    site.origin
+        .set("/a", reply.delay(Duration::from_millis(100)));
+    let ask = |number: usize| {
+        let foo = if number.is_multiple_of(2) {
+            "even"
+        } else {
+            "odd"
+        };
+        let site = &site;
+        async move { site.get_with("/o/a", &[("foo", foo)]).await }
+    };
+    let answers = join_all((0..40).map(ask)).await;
+    assert!(answers.iter().all(|answer| answer.text() == "one"));
+    assert_eq!(site.asked(), 2);
+}
+
 // req: ED-04
 #[tokio::test]
 async fn who_would_be_one_too_many_is_told_to_come_again() {

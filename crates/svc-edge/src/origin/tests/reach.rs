@@ -109,6 +109,10 @@ async fn a_request_that_comes_back_is_a_loop() {
         .await;
     assert_eq!((answer.status, answer.reason), (508, "loop"));
     assert_eq!(site.asked(), 1);
+    site.get_with("/o/b", &[("cdn-loop", "other")]).await;
+    let trail = site.origin.requests().last().unwrap().head.clone().unwrap();
+    let trail: Vec<String> = trail.headers.all("cdn-loop").map(str::to_owned).collect();
+    assert_eq!(trail, ["other".to_owned(), name]);
 }
 
 // req: ED-05
