@@ -94,6 +94,15 @@ fn others_packs_verify() {
     }
 }
 
+/// Every tile of one is in the other.
+fn check_same(one: &Pack, other: &Pack) {
+    one.each_tile(&Selection::ALL, |at, tile| {
+        assert_eq!(other.tile(at, Wait::Allowed)?.as_ref(), Some(tile));
+        Ok::<_, PackError>(())
+    })
+    .unwrap();
+}
+
 // req: ED-01
 #[test]
 fn an_mbtiles_copy_has_the_same_tiles_and_turns_back_into_the_same_pack() {
@@ -111,11 +120,7 @@ fn an_mbtiles_copy_has_the_same_tiles_and_turns_back_into_the_same_pack() {
         assert_eq!(written.unwrap().tiles, tiles);
         let other = Pack::open(&database, &Limits::default()).unwrap();
         assert_eq!(other.about().kind, Kind::MbTiles);
-        pack.each_tile(&Selection::ALL, |at, tile| {
-            assert_eq!(other.tile(at, Wait::Allowed)?.as_ref(), Some(tile));
-            Ok::<_, PackError>(())
-        })
-        .unwrap();
+        check_same(&pack, &other);
         assert_eq!(other.verify(&mut |_, _| ()).unwrap().tiles, tiles);
         let back = directory.path().join(name);
         tile_pack::copy(
@@ -128,6 +133,8 @@ fn an_mbtiles_copy_has_the_same_tiles_and_turns_back_into_the_same_pack() {
         .unwrap();
         assert_eq!(same_as_oracle(&back), tiles);
         let back = Pack::open(&back, &Limits::default()).unwrap();
+        check_same(&pack, &back);
+        check_same(&other, &back);
         assert_eq!(back.about().bounds, pack.about().bounds);
         assert_eq!(back.about().tile_format, pack.about().tile_format);
         assert_eq!(back.about().coding, pack.about().coding);

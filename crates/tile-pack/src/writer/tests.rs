@@ -41,6 +41,25 @@ fn tiles_alike_are_stored_once_and_neighbours_share_an_entry() {
     assert!(about.clustered);
 }
 
+// Few enough to try one directory, and too many for it.
+#[test]
+fn entries_beyond_a_root_directory_go_to_leaves() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pack.pmtiles");
+    let mut writer = PackWriter::create(&path, describe()).unwrap();
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut id = 0;
+    for number in 0..12_000_u32 {
+        id += random.u64(1..1000);
+        let mut bytes = number.to_le_bytes().to_vec();
+        bytes.resize(random.usize(4..200), 7);
+        writer.add(at(id), &bytes.into()).unwrap();
+    }
+    writer.finish().unwrap();
+    let pack = Pack::open(&path, &Limits::default()).unwrap();
+    assert_eq!(pack.verify(&mut |_, _| ()).unwrap().tiles, 12_000);
+}
+
 #[test]
 fn of_tiles_given_twice_the_first_stays() {
     let (_directory, pack, written) = written(&[(3, "first"), (2, "other"), (3, "second")]);
