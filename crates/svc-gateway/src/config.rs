@@ -302,6 +302,9 @@ pub struct QueueText {
     /// How long anybody waits for a place, in milliseconds; who would have to wait longer is told at once.
     #[schemars(range(min = 1, max = 600_000), extend("x-reload" = "restart"))]
     pub wait_ms: u64,
+    /// The longest time after which a refused client is told to come again, in milliseconds.
+    #[schemars(range(min = 1_000, max = 60_000), extend("x-reload" = "restart"))]
+    pub retry_after_max_ms: u64,
     /// Who goes when the queue is full: the newcomer, or the oldest.
     #[schemars(extend("x-reload" = "restart"))]
     pub overflow: OverflowText,
@@ -313,6 +316,7 @@ impl Default for QueueText {
             items: 512,
             per_tenant: 64,
             wait_ms: 500,
+            retry_after_max_ms: 30_000,
             overflow: OverflowText::RejectNew,
         }
     }

@@ -11,7 +11,8 @@ use kernel::lock::{Lock, LockSpec};
 
 use crate::config::{ClassesText, OverflowText, QueueText};
 use pacer::Pacer;
-use promise::Promises;
+pub(crate) use promise::PROMISES;
+use promise::{Promises, Refusal};
 use reserve::Reserve;
 use tenants::Tenants;
 
@@ -183,16 +184,16 @@ impl Slots {
             limit: limit.first() as usize,
         };
         let longest_wait = Duration::from_millis(queue.wait_ms);
-        let queue = FairQueue::new(settings, move || timeline.now());
+        let places = FairQueue::new(settings, move || timeline.now());
         Arc::new(Self {
-            queue: queue.expect("the schema bounds weights, costs and limits"),
+            queue: places.expect("the schema bounds weights, costs and limits"),
             limit: AtomicU32::new(limit.first()),
             before: AtomicU32::new(0),
             search: Lock::new(&ADAPTIVE, Search::new(limit)),
             tenants: Tenants::new(),
             reserve: Reserve::default(),
             pacer: Pacer::default(),
-            promises: Promises::new(),
+            promises: Promises::new(Duration::from_millis(queue.retry_after_max_ms)),
             longest_wait,
             timeline,
         })
@@ -376,14 +377,17 @@ impl Slots {
         }
     }
 
-    /// When a client that was refused should come again: when its tenant may hope for a place, after those of the same
-    /// tenant that were told before.
+    /// When a client that was refused should come again: when its tenant may hope for a place, and after those of the
+    /// same tenant that were told before.
     pub(crate) fn advice(&self, work: Work, usual: Duration) -> Duration {
         let hope = self.queue.retry_after(work.class, work.tenant);
-        let hope = hope.unwrap_or(UNMEASURED).max(SOONEST);
-        let gap = usual / self.limit().max(1);
-        self.promises
-            .next(work.tenant, self.timeline.now(), hope, gap)
+        let refusal = Refusal {
+            now: self.timeline.now(),
+            begun: self.tenants.begun(work.tenant),
+            hope: hope.unwrap_or(UNMEASURED).max(SOONEST),
+            gap: usual / self.limit().max(1),
+        };
+        self.promises.next(work.tenant, refusal)
     }
 
     /// Whether the limit is found by itself.

@@ -91,6 +91,7 @@ pub static TABLES: Tables = Tables {
         &keeper::STANDINGS,
         &keys::STATE,
         &slots::ADAPTIVE,
+        &slots::PROMISES,
         &shared::STREAMS,
         &ledger::LEDGER,
         &dispatch::PARCEL,

@@ -20,6 +20,8 @@ pub(super) struct Tenants {
 struct Entry {
     running: AtomicU32,
     waiting: AtomicU32,
+    /// How many have begun, round and round.
+    begun: AtomicU32,
     /// How long its requests take, in microseconds: each moves it an eighth of the way. Zero until known.
     hold_us: AtomicU32,
 }
@@ -58,9 +60,16 @@ impl Tenants {
     }
 
     pub(super) fn begin(&self, tenant: u64) {
-        if self.entry(tenant).running.fetch_add(1, Ordering::Relaxed) == 0 {
+        let entry = self.entry(tenant);
+        entry.begun.fetch_add(1, Ordering::Relaxed);
+        if entry.running.fetch_add(1, Ordering::Relaxed) == 0 {
             self.active.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// How many of its requests have begun; starts anew after the largest number.
+    pub(super) fn begun(&self, tenant: u64) -> u32 {
+        self.entry(tenant).begun.load(Ordering::Relaxed)
     }
 
     pub(super) fn end(&self, tenant: u64) {

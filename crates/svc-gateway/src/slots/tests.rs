@@ -89,3 +89,52 @@ async fn who_has_little_to_do_need_not_wait_until_a_lower_limit_is_worked_off() 
     assert!(taken(&slots, 1).await.is_some());
     assert_eq!(slots.before.load(Ordering::Relaxed), 0);
 }
+
+/// What clients of these classes are served in the end, who ask again and again, in virtual time.
+async fn served(limit: u32, hold: Duration, classes: &[Class]) -> Vec<u32> {
+    let slots = slots(limit);
+    let mut clients = tokio::task::JoinSet::new();
+    let counts: Vec<_> = classes
+        .iter()
+        .map(|_| Arc::new(AtomicU32::new(0)))
+        .collect();
+    for (tenant, (class, count)) in classes.iter().zip(&counts).enumerate() {
+        for client in 0..30 {
+            let (slots, count, class) = (slots.clone(), count.clone(), *class);
+            clients.spawn(async move {
+                tokio::time::sleep(Duration::from_millis(client)).await;
+                loop {
+                    let work = Work::of(class, tenant as u64);
+                    let Ok(place) = slots.enter(work, hold).await else {
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                        continue;
+                    };
+                    tokio::time::sleep(hold).await;
+                    let now = slots.timeline.now();
+                    slots.leave(place, Some(Outcome::Success), 0, 1, hold, now);
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    }
+    for _ in 0..2_000 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        slots.expire();
+    }
+    counts
+        .iter()
+        .map(|count| count.load(Ordering::Relaxed))
+        .collect()
+}
+
+// req: FQ-01, FQ-02
+#[tokio::test(start_paused = true)]
+async fn weights_are_kept_where_only_few_may_wait() {
+    for (limit, hold_ms) in [(1, 20), (2, 20), (4, 100), (32, 20)] {
+        let classes = [Class::INTERNAL, Class::AUTHED, Class::ANON];
+        let served = served(limit, Duration::from_millis(hold_ms), &classes).await;
+        let ratio = |one: usize, other: usize| f64::from(served[one]) / f64::from(served[other]);
+        assert!((1.9..=2.1).contains(&ratio(0, 1)), "10 to 5: {served:?}");
+        assert!((4.5..=5.5).contains(&ratio(1, 2)), "5 to 1: {served:?}");
+    }
+}
