@@ -72,14 +72,15 @@ async fn serve(
     let place = shared.enter(plan.text.limits.inflight);
     let place = Some(place.ok_or(Refusal::NodeBusy)?);
     let path = parts.uri.path();
-    if let Some(mount) = shared.origins.find(path) {
+    let wish = Wish::of(path);
+    if let (Err(Refusal::NotFound), Some(mount)) = (&wish, shared.origins.find(path)) {
         *kind = wish::ORIGIN;
         let upload = Limited::new(upload, plan.body_bytes());
         // It has deadlines of its own: one for each try, and for each piece of what comes.
         let answer = Box::pin(shared.origins.answer(&mount, parts, upload)).await?;
         return Ok(answer.map(|body| body.keeping(place)));
     }
-    let wish = Wish::of(path)?;
+    let wish = wish?;
     *kind = wish.kind();
     if parts.method == Method::OPTIONS {
         return Ok(plan.cors.options(&parts.headers));

@@ -8,9 +8,7 @@ use strict_config::Report;
 
 pub use bounds::{LimitsText, TimeoutsText};
 pub use front_door::text::TlsText;
-pub use origins::{
-    CookiesText, LifetimeText, OriginText, QueryText, RangesText, RedirectsText,
-};
+pub use origins::{CookiesText, LifetimeText, OriginText, QueryText, RangesText, RedirectsText};
 pub use store::StoreText;
 
 mod bounds;

@@ -14,6 +14,8 @@ use crate::reject::Refusal;
 use crate::representation::Representation;
 use crate::tilejson;
 
+#[cfg(test)]
+pub(crate) use keeper::follow;
 pub(crate) use keeper::keep;
 pub(crate) use sweep::{Stamp, Wanted};
 

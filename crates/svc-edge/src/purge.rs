@@ -11,7 +11,7 @@ use crate::origin::Purge;
 /// Where the admin server is asked.
 pub static ACTION: Route = Route::acts(
     "/edge/purge",
-    "forgets what is kept of origins, by `?url=`, `?prefix=` (paths as clients ask for them) or `?tag=`; needs the token",
+    "forgets what is kept of origins, by `?url=`, `?prefix=` (paths as clients ask) or `?tag=`; needs the token",
     schema,
 );
 

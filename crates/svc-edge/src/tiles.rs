@@ -115,3 +115,6 @@ impl Shared {
         refusal
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,15 @@ use std::path::PathBuf;
 
 use kernel::Kernel;
 use rcgen::generate_simple_self_signed;
+use svc_edge::Edge;
 use svc_gateway::Gateway;
 
 use super::*;
 
 /// Where the examples keep their files.
 const HOME: &str = "/etc/macronode";
+/// Where the examples keep what they write.
+const STATE: &str = "/var/lib/macronode";
 
 fn documents() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
@@ -46,6 +49,7 @@ fn machine() -> tempfile::TempDir {
 fn loaded(text: &str, home: &Path) -> Result<Loaded<NodeText>, Mistakes> {
     let path = home.join("node.toml");
     let text = text.replace(HOME, home.to_str().unwrap());
+    let text = text.replace(STATE, home.to_str().unwrap());
     std::fs::write(&path, text).unwrap();
     load_config(&ConfigArgs {
         config: Some(path),
@@ -55,17 +59,24 @@ fn loaded(text: &str, home: &Path) -> Result<Loaded<NodeText>, Mistakes> {
 
 // req: KN-13
 #[tokio::test]
-async fn every_example_is_valid_and_makes_a_gateway() {
+async fn every_example_is_valid_and_makes_what_it_is_of() {
     let home = machine();
     let examples = examples();
     assert!(examples.len() >= 8);
     for (name, text) in examples {
         let loaded = loaded(&text, home.path());
         let loaded = loaded.unwrap_or_else(|mistakes| panic!("{name}: {mistakes}"));
-        let gateway = loaded.text.gateway.unwrap();
         let (kernel, _publisher) = Kernel::new();
-        let made = Gateway::new(&kernel, &gateway);
-        assert!(made.is_ok(), "{name}: {:?}", made.err());
+        let (gateway, edge) = (&loaded.text.gateway, &loaded.text.edge);
+        assert!(gateway.is_some() || edge.is_some(), "{name}");
+        if let Some(gateway) = gateway {
+            let made = Gateway::new(&kernel, gateway);
+            assert!(made.is_ok(), "{name}: {:?}", made.err());
+        }
+        if let Some(edge) = edge {
+            let made = Edge::new(&kernel, edge, 1024);
+            assert!(made.is_ok(), "{name}: {:?}", made.err());
+        }
     }
 }
 
@@ -75,7 +86,7 @@ fn an_example_on_a_machine_without_its_files_is_refused() {
     let bare = tempfile::tempdir().unwrap();
     let needy = examples()
         .into_iter()
-        .filter(|(_, text)| text.contains(HOME));
+        .filter(|(_, text)| text.contains(HOME) && text.contains("tls"));
     let refused: Vec<_> = needy
         .map(|(name, text)| (name, loaded(&text, bare.path()).err()))
         .collect();
@@ -87,9 +98,10 @@ fn an_example_on_a_machine_without_its_files_is_refused() {
 }
 
 #[test]
-fn every_example_is_on_the_gateways_page() {
-    let page = std::fs::read_to_string(documents().join("gateway.md")).unwrap();
+fn every_example_is_on_a_page() {
+    let page = |name: &str| std::fs::read_to_string(documents().join(name)).unwrap();
+    let pages = [page("gateway.md"), page("edge.md")].concat();
     for (name, _) in examples() {
-        assert!(page.contains(&format!("(examples/{name})")), "{name}");
+        assert!(pages.contains(&format!("(examples/{name})")), "{name}");
     }
 }

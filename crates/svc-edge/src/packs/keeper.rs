@@ -49,7 +49,7 @@ pub(crate) async fn keep(context: Context, edge: Arc<Edge>) -> Result<(), Failur
 }
 
 /// Brings the shelf up to date; says what was wrong with directories, or nothing if the disk had no time.
-async fn follow(edge: &Arc<Edge>) -> Option<Vec<String>> {
+pub(crate) async fn follow(edge: &Arc<Edge>) -> Option<Vec<String>> {
     let shared = &edge.shared;
     let plan = edge.plan();
     let (wanted, limits) = (Wanted::of(&plan.text), plan.pack_limits());
@@ -98,7 +98,8 @@ fn compare(
 /// Leaves closed what there are no files for.
 fn spare_files(most: usize, open: usize, changed: &mut [(String, Found)]) {
     for (_, found) in changed.iter_mut().skip(most.saturating_sub(open)) {
-        let why = format!("{most} packs are open, half of the files there may be; raise that limit");
+        let why =
+            format!("{most} packs are open, half of the files there may be; raise that limit");
         found.stamp = Err(why);
     }
 }
