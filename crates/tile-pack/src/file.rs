@@ -43,7 +43,7 @@ impl Identity {
 
 /// Where a file is looked at to be named: so many places, from its beginning to its end.
 const LOOKS: u64 = 8;
-const LOOK_BYTES: u64 = 4096;
+const LOOK_BYTES: u64 = 8192;
 
 impl RawFile {
     /// Opens a regular file. Anything else is refused without waiting for it, as a pipe would make us.
@@ -91,12 +91,18 @@ impl RawFile {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
-        let last = self.length().saturating_sub(LOOK_BYTES);
-        for look in 0..LOOKS {
-            let length = self.length().min(LOOK_BYTES);
-            let at = last / (LOOKS - 1) * look;
-            hasher.update(&self.read_at(at, length as usize, Wait::Allowed)?);
+        let length = self.length().min(LOOK_BYTES);
+        let last = self.length() - length;
+        // A small file is looked at once.
+        let looks = if last == 0 { 1 } else { LOOKS };
+        let mut bytes = Vec::new();
+        for look in 0..looks {
+            bytes.clear();
+            let at = u128::from(last) * u128::from(look) / u128::from(LOOKS - 1);
+            self.fill(&mut bytes, length as usize, at as u64, Wait::Allowed)?;
+            hasher.update(&bytes);
         }
+        self.check_unchanged()?;
         let mut first = [0; 8];
         first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
         Ok(u64::from_le_bytes(first))

@@ -26,7 +26,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            directory_bytes: 2 << 20,
+            directory_bytes: 1 << 20,
             metadata_bytes: 1 << 20,
             tile_bytes: 10 << 20,
             directory_cache_bytes: 16 << 20,

@@ -160,6 +160,7 @@ impl PmTiles {
             return Ok(Value::Object(Default::default()));
         }
         let plain = self.inflated(stored, place, Part::Metadata)?;
+        check_values(&plain, place, self.limits.metadata_bytes)?;
         match serde_json::from_slice(&plain) {
             Ok(Value::Object(object)) => Ok(Value::Object(object)),
             _ => Err(malformed(Fault::Json, Part::Metadata, place)),
@@ -188,6 +189,18 @@ impl PmTiles {
         }
     }
 }
+
+/// Refuses text of nothing but tiny values: each takes tens of bytes once it is read.
+fn check_values(text: &[u8], place: Section, limit: usize) -> Result<(), PackError> {
+    let begins = |byte: &&u8| matches!(byte, b',' | b'[' | b'{');
+    match text.iter().filter(begins).count() > limit / VALUE_BYTES_TYPICAL {
+        true => Err(too_large(Part::Metadata, place, limit)),
+        false => Ok(()),
+    }
+}
+
+/// What a value of metadata takes as text, on the whole.
+const VALUE_BYTES_TYPICAL: usize = 8;
 
 pub(crate) fn malformed(fault: Fault, part: Part, place: Section) -> PackError {
     PackError::Malformed {
