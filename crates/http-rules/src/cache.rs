@@ -2,7 +2,8 @@
 //! (RFC 9111, 5861, 9211, 9213).
 //!
 //! Nothing here reads a clock: moments are milliseconds since 1970 that the caller passes in, durations are seconds as
-//! in the headers. [`storable`] turns a response into a [`Policy`]; [`Policy::decide`] says what a request may get of it.
+//! in the headers. [`storable`] turns a response into a [`Policy`]; [`Policy::decide`] says what a request may get of
+//! it.
 
 mod age;
 mod control;

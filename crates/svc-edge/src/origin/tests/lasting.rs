@@ -59,8 +59,13 @@ async fn what_is_purged_or_changed_does_not_come_back_from_the_disk() {
         site.get(&format!("/o{path}")).await;
     }
     settled(&site, &store, 3).await;
+    // Whoever read from the disk before this does not take it back into memory after.
+    let removals = || site.origins.desk.shelf.removals();
+    let before = removals();
     site.origins.purge(&Purge::Url("/o/a".to_owned())).await;
+    let between = removals();
     site.ask("POST", "/o/b", &[]).await;
+    assert!(before < between && between < removals());
     assert_eq!(store.stats().records, 1);
     for (path, hit) in [("/o/a", false), ("/o/b", false), ("/o/c", true)] {
         site.origins.desk.kept.forget(|_, _| true);
