@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use crate::frame::Effort;
 use crate::report;
-use crowd::Figures;
+use crowd::{Crowd, Figures};
 use limits::{Contender, Ride};
 use lines::Discipline;
 use traces::Trace;
@@ -25,7 +25,7 @@ use traces::Trace;
 pub const NAME: &str = "overload-sim";
 /// One sentence for the list.
 pub const ABOUT: &str =
-    "queues under 0.5x to 10x load, limit policies on traces: table and picture";
+    "queues under 0.5x to 10x load of four crowds, limit policies on traces: table and picture";
 
 /// What the origin can do at once, and how long each thing takes.
 const PLACES: usize = 32;
@@ -45,8 +45,9 @@ struct Study {
     courses: Vec<Course>,
 }
 
-/// One discipline; per load, what each seed gave.
+/// One discipline before one crowd; per load, what each seed gave.
 struct Curve {
+    crowd: Crowd,
     discipline: Discipline,
     points: Vec<Vec<Figures>>,
 }
@@ -75,14 +76,15 @@ pub fn overload_sim(effort: Effort, json: bool) -> io::Result<()> {
 
 impl Study {
     fn run(seeds: u64, crowd_length: Duration) -> Self {
-        let point = |discipline, load| {
+        let point = |crowd, discipline, load| {
             (0..seeds)
-                .map(|seed| crowd::simulate(discipline, load, crowd_length, seed))
+                .map(|seed| crowd::simulate(crowd, discipline, load, crowd_length, seed))
                 .collect()
         };
-        let curve = |discipline| Curve {
+        let curve = |(crowd, discipline)| Curve {
+            crowd,
             discipline,
-            points: LOADS.map(|load| point(discipline, load)).into(),
+            points: LOADS.map(|load| point(crowd, discipline, load)).into(),
         };
         let course = |(trace, contender)| Course {
             trace,
@@ -94,17 +96,25 @@ impl Study {
         let pairs = Trace::ALL
             .into_iter()
             .flat_map(|trace| Contender::ALL.map(|contender| (trace, contender)));
+        let crowds = Crowd::ALL
+            .into_iter()
+            .flat_map(|crowd| Discipline::ALL.map(|discipline| (crowd, discipline)));
         Self {
-            curves: Discipline::ALL.map(curve).into(),
+            curves: crowds.map(curve).collect(),
             courses: pairs.map(course).collect(),
         }
     }
 
-    fn curve(&self, discipline: Discipline) -> &Curve {
-        let mut curves = self.curves.iter();
-        curves
+    /// One a discipline, in their order.
+    fn curves(&self, crowd: Crowd) -> impl DoubleEndedIterator<Item = &Curve> {
+        let curves = self.curves.iter();
+        curves.filter(move |curve| curve.crowd == crowd)
+    }
+
+    fn curve(&self, crowd: Crowd, discipline: Discipline) -> &Curve {
+        self.curves(crowd)
             .find(|curve| curve.discipline == discipline)
-            .expect("every discipline was run")
+            .expect("every discipline was run before every crowd")
     }
 
     fn course(&self, trace: Trace, contender: Contender) -> &Course {
@@ -117,10 +127,10 @@ impl Study {
 
 impl Curve {
     /// One number a load.
-    fn medians(&self, value: fn(&Figures) -> f64) -> impl Iterator<Item = f64> {
+    fn medians(&self, value: impl Fn(&Figures) -> f64) -> impl Iterator<Item = f64> {
         self.points
             .iter()
-            .map(move |rounds| median(rounds.iter().map(value)))
+            .map(move |rounds| median(rounds.iter().map(&value)))
     }
 }
 

@@ -1,4 +1,7 @@
-//! One noisy tenant and eight polite ones before one origin, with any of the queues between.
+//! Nine tenants before one origin, with any of the queues between.
+
+mod books;
+mod tenants;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,46 +9,51 @@ use std::time::Duration;
 
 use testkit::sim::Rng;
 
-use super::fairness::{fair_shares, jain};
-use super::lines::{Discipline, Line};
-use super::{CAPACITY_PER_S, PATIENCE, PLACES, SERVICE, quantile};
+pub(crate) use books::Figures;
+pub(crate) use tenants::{Crowd, NOISY, TENANTS, Tenant};
 
-pub(crate) const TENANTS: usize = 9;
-/// The one that makes what the polite do not.
-pub(crate) const NOISY: usize = TENANTS - 1;
-const POLITE_PER_S: f64 = 20.0;
-/// Not counted: queues fill first, the one without bound at 1.5x for three seconds, until clients
-/// begin to leave it, and then for as long as they wait.
-const WARM_UP: Duration = Duration::from_secs(5);
+use super::lines::{Discipline, Line};
+use super::{PATIENCE, PLACES, SERVICE};
+use books::Books;
+
+/// Within so much of its usual length every piece of work is done.
+const SPREAD: f64 = 0.1;
 
 /// In order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Request {
     pub(crate) at: Duration,
     pub(crate) tenant: usize,
+    /// What it takes of the origin, in usual requests.
+    pub(crate) cost: u32,
+    pub(crate) weight: u32,
+    /// When its client goes away.
+    pub(crate) until: Duration,
 }
 
-/// What came out of one run.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Figures {
-    /// Answered before the client went away, all tenants.
-    pub(crate) goodput_per_s: f64,
-    /// The share of the polite tenants' requests that were.
-    pub(crate) polite_ok: f64,
-    /// Of those; the whole patience if there were none.
-    pub(crate) polite_p99_ms: f64,
-    /// Over the tenants' shares of what was fair for them; `None` if nobody was answered.
-    pub(crate) jain: Option<f64>,
+impl Request {
+    /// Begun at this moment or later, it is done too late for its client.
+    pub(crate) fn begin_by(&self) -> Duration {
+        let takes = SERVICE.mul_f64(f64::from(self.cost) * (1.0 + SPREAD));
+        self.until.saturating_sub(takes)
+    }
 }
 
 /// `load` in capacities, over that length. Disciplines see the same arrivals for the same seed.
-pub(crate) fn simulate(discipline: Discipline, load: f64, length: Duration, seed: u64) -> Figures {
+pub(crate) fn simulate(
+    crowd: Crowd,
+    discipline: Discipline,
+    load: f64,
+    length: Duration,
+    seed: u64,
+) -> Figures {
+    let tenants = crowd.tenants(load);
     World {
-        arrivals: Arrivals::new(load, seed),
-        line: discipline.line(),
+        arrivals: Arrivals::new(tenants, seed),
+        line: discipline.line(crowd.max_cost()),
         busy: BinaryHeap::with_capacity(PLACES),
         service: Rng::with_seed(!seed),
-        books: Books::new(length),
+        books: Books::new(tenants.map(|tenant| tenant.weight), length),
     }
     .run()
 }
@@ -89,7 +97,8 @@ impl World {
             let Some(request) = self.line.pop(now) else {
                 return;
             };
-            let takes = SERVICE.mul_f64(0.9 + 0.2 * self.service.f64());
+            let usual = SERVICE * request.cost;
+            let takes = usual.mul_f64(1.0 - SPREAD + 2.0 * SPREAD * self.service.f64());
             self.busy.push(Reverse((now + takes, request)));
         }
     }
@@ -99,100 +108,46 @@ impl World {
 struct Arrivals {
     rng: Rng,
     at: Duration,
+    tenants: [Tenant; TENANTS],
     all_per_s: f64,
 }
 
 impl Arrivals {
-    fn new(load: f64, seed: u64) -> Self {
+    fn new(tenants: [Tenant; TENANTS], seed: u64) -> Self {
         Self {
             rng: Rng::with_seed(seed),
             at: Duration::ZERO,
-            all_per_s: load * CAPACITY_PER_S,
+            tenants,
+            all_per_s: tenants.iter().map(|tenant| tenant.per_s).sum(),
         }
     }
 
     fn next(&mut self) -> Request {
         self.at += pause(&mut self.rng, self.all_per_s);
-        let polite = (self.rng.f64() * self.all_per_s / POLITE_PER_S) as usize;
+        let who = self.who();
+        let tenant = self.tenants[who];
         Request {
             at: self.at,
-            tenant: polite.min(NOISY),
+            tenant: who,
+            cost: tenant.cost,
+            weight: tenant.weight,
+            until: self.at + tenant.patience,
         }
+    }
+
+    /// Each as often as their part of all requests.
+    fn who(&mut self) -> usize {
+        let mut left = self.rng.f64() * self.all_per_s;
+        let mine = |tenant: &Tenant| {
+            left -= tenant.per_s;
+            left < 0.0
+        };
+        let last = TENANTS - 1;
+        self.tenants.iter().position(mine).unwrap_or(last)
     }
 }
 
 /// Until the next of so many a second, exponentially distributed.
 pub(crate) fn pause(rng: &mut Rng, per_s: f64) -> Duration {
     Duration::from_secs_f64(-(1.0 - rng.f64()).ln() / per_s)
-}
-
-struct Books {
-    until: Duration,
-    /// By the time of arrival.
-    sent: [f64; TENANTS],
-    ok: [f64; TENANTS],
-    polite_ms: Vec<f64>,
-    /// By the time of the answer: never more than the origin can do.
-    answered: f64,
-}
-
-impl Books {
-    fn new(length: Duration) -> Self {
-        Self {
-            until: WARM_UP + length,
-            sent: [0.0; TENANTS],
-            ok: [0.0; TENANTS],
-            polite_ms: Vec::new(),
-            answered: 0.0,
-        }
-    }
-
-    fn counts(&self, at: Duration) -> bool {
-        (WARM_UP..self.until).contains(&at)
-    }
-
-    fn sent(&mut self, request: Request) {
-        if self.counts(request.at) {
-            self.sent[request.tenant] += 1.0;
-        }
-    }
-
-    fn answered(&mut self, request: Request, now: Duration) {
-        let took = now - request.at;
-        if took > PATIENCE {
-            return;
-        }
-        if self.counts(now) {
-            self.answered += 1.0;
-        }
-        if !self.counts(request.at) {
-            return;
-        }
-        self.ok[request.tenant] += 1.0;
-        if request.tenant != NOISY {
-            self.polite_ms.push(took.as_secs_f64() * 1e3);
-        }
-    }
-
-    fn figures(mut self) -> Figures {
-        let length_s = (self.until - WARM_UP).as_secs_f64();
-        let fair = fair_shares(&self.sent, CAPACITY_PER_S * length_s);
-        let shares: Vec<f64> = self
-            .ok
-            .iter()
-            .zip(fair)
-            .map(|(ok, fair)| ok / fair)
-            .collect();
-        let polite_sent: f64 = self.sent[..NOISY].iter().sum();
-        let polite_p99_ms = match self.polite_ms.as_mut_slice() {
-            [] => PATIENCE.as_secs_f64() * 1e3,
-            answered => quantile(answered, 0.99),
-        };
-        Figures {
-            goodput_per_s: self.answered / length_s,
-            polite_ok: self.ok[..NOISY].iter().sum::<f64>() / polite_sent,
-            polite_p99_ms,
-            jain: jain(&shares),
-        }
-    }
 }

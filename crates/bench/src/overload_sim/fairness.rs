@@ -8,15 +8,18 @@ pub(crate) fn jain(shares: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
-/// Max-min fair: who wants less than an equal part gets what they want, the rest share what remains.
-pub(crate) fn fair_shares(demands: &[f64], capacity: f64) -> Vec<f64> {
+/// Max-min fair: who wants less than their part by weight gets what they want, the rest share what remains.
+pub(crate) fn fair_shares(demands: &[f64], weights: &[u32], capacity: f64) -> Vec<f64> {
+    let by_weight = |who: usize| demands[who] / f64::from(weights[who]);
     let mut order: Vec<usize> = (0..demands.len()).collect();
-    order.sort_unstable_by(|a, b| demands[*a].total_cmp(&demands[*b]));
+    order.sort_unstable_by(|a, b| by_weight(*a).total_cmp(&by_weight(*b)));
     let (mut shares, mut left) = (vec![0.0; demands.len()], capacity);
-    for (served, who) in order.into_iter().enumerate() {
-        let equal = left / (demands.len() - served) as f64;
-        shares[who] = demands[who].min(equal);
+    let mut weight_left: f64 = weights.iter().copied().map(f64::from).sum();
+    for who in order {
+        let weight = f64::from(weights[who]);
+        shares[who] = demands[who].min(left * weight / weight_left);
         left -= shares[who];
+        weight_left -= weight;
     }
     shares
 }
@@ -41,14 +44,17 @@ mod tests {
     #[test]
     fn nobody_gets_more_than_asked_for_and_nothing_is_left_while_somebody_wants() {
         assert_eq!(
-            fair_shares(&[50.0, 1.0, 9.0, 40.0], 30.0),
+            fair_shares(&[50.0, 1.0, 9.0, 40.0], &[1; 4], 30.0),
             [10.0, 1.0, 9.0, 10.0]
         );
-        assert_eq!(fair_shares(&[5.0, 6.0], 30.0), [5.0, 6.0]);
+        assert_eq!(fair_shares(&[5.0, 6.0], &[1, 1], 30.0), [5.0, 6.0]);
+        assert_eq!(fair_shares(&[50.0, 50.0], &[4, 1], 30.0), [24.0, 6.0]);
+        assert_eq!(fair_shares(&[10.0, 50.0], &[4, 1], 30.0), [10.0, 20.0]);
         testkit::sim::run("max-min", 200, |rng| {
             let demands: Vec<f64> = (0..rng.usize(1..20)).map(|_| rng.f64() * 9.0).collect();
             let (wanted, capacity) = (demands.iter().sum::<f64>(), rng.f64() * 100.0);
-            let shares = fair_shares(&demands, capacity);
+            let weights: Vec<u32> = demands.iter().map(|_| rng.u32(1..5)).collect();
+            let shares = fair_shares(&demands, &weights, capacity);
             assert!(demands.iter().zip(&shares).all(|(want, get)| get <= want));
             assert!((shares.iter().sum::<f64>() - wanted.min(capacity)).abs() < 1e-9);
         });

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use fair_queue::{Class, Queue, Settings, Work};
 
-use super::PATIENCE;
 use super::crowd::{NOISY, Request, TENANTS};
 
 /// In what order waiting requests go.
@@ -19,7 +18,7 @@ pub(crate) enum Discipline {
     Priority,
     /// The fewer requests a tenant has, the sooner: what an expert makes of a stick table.
     ByLoad,
-    /// Ours with its default settings.
+    /// Ours with its default settings, told the highest cost.
     Drr,
 }
 
@@ -45,7 +44,7 @@ impl Discipline {
         }
     }
 
-    pub(crate) fn line(self) -> Box<dyn Line> {
+    pub(crate) fn line(self, max_cost: u32) -> Box<dyn Line> {
         match self {
             Self::Unbounded => Box::new(Fifo {
                 waiting: VecDeque::new(),
@@ -57,14 +56,19 @@ impl Discipline {
             }),
             Self::Priority => Box::new(Ranked::by(|tenant, _| rank(tenant))),
             Self::ByLoad => Box::new(Ranked::by(|tenant, held| held[tenant])),
-            Self::Drr => Box::new(Drr(
-                Queue::new(Settings::default()).expect("defaults are valid")
-            )),
+            Self::Drr => {
+                let settings = Settings {
+                    quantum: max_cost.into(),
+                    max_cost: max_cost.into(),
+                    ..Settings::default()
+                };
+                Box::new(Drr(Queue::new(settings).expect("settings are valid")))
+            }
         }
     }
 }
 
-/// Half of the polite stand above the noisy tenant and half below.
+/// Every other tenant stands above the last one, the others below.
 fn rank(tenant: usize) -> u32 {
     match tenant {
         NOISY => 1,
@@ -100,7 +104,7 @@ impl Line for Fifo {
 }
 
 /// Lowest rank first, in order of arrival within it. Made as good as such a queue can be: the last
-/// in line makes room for a better one, and those whose client has gone are passed over.
+/// in line makes room for a better one, and those who could not be answered in time are passed over.
 struct Ranked<F> {
     rank: F,
     waiting: BTreeMap<(u32, u64), Request>,
@@ -136,7 +140,7 @@ impl<F: Fn(usize, &[u32; TENANTS]) -> u32> Line for Ranked<F> {
     fn pop(&mut self, now: Duration) -> Option<Request> {
         loop {
             let (_, request) = self.waiting.pop_first()?;
-            if now < request.at + PATIENCE {
+            if now < request.begin_by() {
                 return Some(request);
             }
             self.held[request.tenant] -= 1;
@@ -152,7 +156,10 @@ struct Drr(Queue<Request>);
 
 impl Line for Drr {
     fn push(&mut self, request: Request, now: Duration) {
-        let work = Work::of(Class::AUTHED, request.tenant as u64).deadline(request.at + PATIENCE);
+        let work = Work::of(Class::AUTHED, request.tenant as u64)
+            .cost(request.cost.into())
+            .weight(request.weight)
+            .deadline(request.begin_by());
         // A refusal is an answer like any other here: the client does not get what it asked for.
         let _ = self.0.push(work, request, now, |_, _| ());
     }

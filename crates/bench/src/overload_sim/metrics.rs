@@ -1,7 +1,7 @@
 //! The study as lines of the frame: deficit round robin against other queues, the default limit
 //! policy against the others. A round is a seed.
 
-use super::crowd::Figures;
+use super::crowd::{Crowd, Figures};
 use super::limits::{Contender, Ride};
 use super::lines::Discipline;
 use super::traces::Trace;
@@ -12,6 +12,7 @@ use crate::frame::{Cost, Metric, Outcome, Peer, measure};
 const SMALLEST: f64 = 0.001;
 
 struct Measure {
+    crowd: Crowd,
     names: [&'static str; LOADS.len()],
     unit: &'static str,
     of: fn(&Figures) -> f64,
@@ -33,26 +34,48 @@ macro_rules! at_loads {
     };
 }
 
-const MEASURES: [Measure; 4] = [
+const MEASURES: [Measure; 7] = [
     Measure {
+        crowd: Crowd::Noisy,
         names: at_loads!("goodput"),
         unit: "answers/s",
         of: |figures| figures.goodput_per_s,
     },
     Measure {
+        crowd: Crowd::Noisy,
         names: at_loads!("polite_p99"),
         unit: "ms",
         of: |figures| figures.polite_p99_ms,
     },
     Measure {
+        crowd: Crowd::Noisy,
         names: at_loads!("polite_ok"),
         unit: "share",
         of: |figures| figures.polite_ok,
     },
     Measure {
+        crowd: Crowd::Noisy,
         names: at_loads!("jain"),
         unit: "index",
         of: |figures| figures.jain.unwrap_or_default(),
+    },
+    Measure {
+        crowd: Crowd::Dear,
+        names: at_loads!("dear_share"),
+        unit: "%",
+        of: |figures| Crowd::Dear.percent(figures),
+    },
+    Measure {
+        crowd: Crowd::Weighted,
+        names: at_loads!("weight_4_share"),
+        unit: "%",
+        of: |figures| Crowd::Weighted.percent(figures),
+    },
+    Measure {
+        crowd: Crowd::Hasty,
+        names: at_loads!("in_vain"),
+        unit: "%",
+        of: |figures| Crowd::Hasty.percent(figures),
     },
 ];
 
@@ -72,7 +95,7 @@ pub(crate) fn outcomes(study: &Study) -> Vec<Outcome> {
 
 fn at_load(study: &Study, measure: &Measure, load: usize) -> Vec<Outcome> {
     let of = |discipline| -> Vec<f64> {
-        let rounds = &study.curve(discipline).points[load];
+        let rounds = &study.curve(measure.crowd, discipline).points[load];
         rounds.iter().map(measure.of).collect()
     };
     let peers = Discipline::ALL

@@ -1,6 +1,6 @@
-//! What is drawn of the study: three panels by load, and a small one of the limit for each trace.
+//! What is drawn of the study: panels by load for each crowd, and a small one of the limit for each trace.
 
-use super::crowd::Figures;
+use super::crowd::{Crowd, Figures};
 use super::limits::Contender;
 use super::lines::Discipline;
 use super::traces::Trace;
@@ -8,7 +8,7 @@ use super::{CAPACITY_PER_S, LOADS, Study};
 use crate::svg::{Area, Axis, Line, Panel, Scale, Stroke, Svg};
 
 const WIDTH: f64 = 1240.0;
-const HEIGHT: f64 = 800.0;
+const HEIGHT: f64 = 1150.0;
 const MARGIN: f64 = 24.0;
 /// Left of a panel, for the numbers and the label of its axis.
 const GUTTER: f64 = 52.0;
@@ -36,24 +36,54 @@ pub(crate) fn svg(study: &Study) -> String {
     let panels = [goodput(study), polite_ok(study), polite_p99(study)];
     row(&mut svg, 120.0, 270.0, &panels);
 
+    crowds(&mut svg, study, 482.0);
+    policies(&mut svg, study, 832.0);
+    svg.finish()
+}
+
+fn crowds(svg: &mut Svg, study: &Study, top: f64) {
     svg.heading(
         MARGIN,
-        482.0,
+        top,
+        18.0,
+        "What a count of requests does not tell: cost, weight, deadline",
+    );
+    svg.text(
+        MARGIN,
+        top + 20.0,
+        12.0,
+        "start",
+        "Left: nine tenants send as many requests, those of one cost 32× as much. Middle: four of eight \
+         tenants have weight 4; fair is 80 % from 2× on. Right: clients of four of eight tenants leave \
+         after 100 ms.",
+    );
+    row(
+        svg,
+        top + 62.0,
+        230.0,
+        &Crowd::CASES.map(|case| share(study, case)),
+    );
+}
+
+fn policies(svg: &mut Svg, study: &Study, top: f64) {
+    svg.heading(
+        MARGIN,
+        top,
         18.0,
         "Limits over time: 1.5× of what the origin can do, bounds 4 to 256",
     );
     svg.text(
         MARGIN,
-        502.0,
+        top + 20.0,
         12.0,
         "start",
         "“fixed” was told the origin's 32 places, AIMD what is slow (40 ms); gradient and guarded \
          find out. Goodput in % of the possible, in the order of the legend.",
     );
-    svg.legend(MARGIN, 528.0, 170.0, &Contender::ALL.map(contender_stroke));
+    let strokes = Contender::ALL.map(contender_stroke);
+    svg.legend(MARGIN, top + 46.0, 170.0, &strokes);
     let panels = Trace::ALL.map(|trace| limits(study, trace));
-    row(&mut svg, 592.0, 150.0, &panels);
-    svg.finish()
+    row(svg, top + 110.0, 150.0, &panels);
 }
 
 /// Panels side by side over the whole width.
@@ -71,29 +101,46 @@ fn row(svg: &mut Svg, top: f64, height: f64, panels: &[Panel]) {
 }
 
 fn goodput(study: &Study) -> Panel {
-    let y = Axis {
-        label: "% of capacity",
-        scale: Scale::Linear,
-        from: 0.0,
-        to: 105.0,
-        marks: PERCENT,
-    };
-    by_load(study, "Goodput, all tenants", y, |figures| {
-        figures.goodput_per_s / CAPACITY_PER_S * 100.0
-    })
+    let title = "Goodput, all tenants";
+    by_load(
+        study,
+        Crowd::Noisy,
+        title,
+        percent("% of capacity"),
+        |figures| figures.goodput_per_s / CAPACITY_PER_S * 100.0,
+    )
 }
 
 fn polite_ok(study: &Study) -> Panel {
-    let y = Axis {
-        label: "% of requests",
+    let title = "Polite tenants: answered in time";
+    by_load(
+        study,
+        Crowd::Noisy,
+        title,
+        percent("% of requests"),
+        |figures| figures.polite_ok * 100.0,
+    )
+}
+
+fn share(study: &Study, case: Crowd) -> Panel {
+    let title = match case {
+        Crowd::Dear => "Cost: what the dear tenant takes",
+        Crowd::Weighted => "Weight: what those of weight 4 get",
+        Crowd::Hasty => "Deadline: work for those who have gone",
+        Crowd::Noisy => "Polite tenants: answered in time",
+    };
+    let y = percent("% of the origin's work");
+    by_load(study, case, title, y, move |figures| case.percent(figures))
+}
+
+fn percent(label: &'static str) -> Axis {
+    Axis {
+        label,
         scale: Scale::Linear,
         from: 0.0,
         to: 105.0,
         marks: PERCENT,
-    };
-    by_load(study, "Polite tenants: answered in time", y, |figures| {
-        figures.polite_ok * 100.0
-    })
+    }
 }
 
 fn polite_p99(study: &Study) -> Panel {
@@ -112,7 +159,9 @@ fn polite_p99(study: &Study) -> Panel {
         ],
     };
     let title = "Polite tenants: p99 of the answered";
-    by_load(study, title, y, |figures| figures.polite_p99_ms)
+    by_load(study, Crowd::Noisy, title, y, |figures| {
+        figures.polite_p99_ms
+    })
 }
 
 const PERCENT: &[(f64, &str)] = &[
@@ -123,7 +172,13 @@ const PERCENT: &[(f64, &str)] = &[
     (100.0, "100"),
 ];
 
-fn by_load(study: &Study, title: &'static str, y: Axis, value: fn(&Figures) -> f64) -> Panel {
+fn by_load(
+    study: &Study,
+    crowd: Crowd,
+    title: &'static str,
+    y: Axis,
+    value: impl Fn(&Figures) -> f64,
+) -> Panel {
     let x = Axis {
         label: "offered load, × capacity (log)",
         scale: Scale::Log,
@@ -139,9 +194,9 @@ fn by_load(study: &Study, title: &'static str, y: Axis, value: fn(&Figures) -> f
         ],
     };
     // Ours first: where another does as well, its thinner line shows on top.
-    let lines = study.curves.iter().rev().map(|curve| Line {
+    let lines = study.curves(crowd).rev().map(|curve| Line {
         stroke: discipline_stroke(curve.discipline),
-        points: LOADS.into_iter().zip(curve.medians(value)).collect(),
+        points: LOADS.into_iter().zip(curve.medians(&value)).collect(),
         dotted: true,
     });
     Panel {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::crowd::Figures;
+use super::crowd::{Crowd, Figures};
 use super::limits::Contender;
 use super::lines::Discipline;
 use super::traces::Trace;
@@ -11,31 +11,52 @@ use super::{CAPACITY_PER_S, Course, LOADS, Study, median, quantile};
 /// Everything, with a line break at the end.
 pub(crate) fn text(study: &Study) -> String {
     let mut out = String::new();
-    by_load(&mut out, study, "goodput, % of capacity", |figures| {
-        figures.goodput_per_s / CAPACITY_PER_S * 100.0
+    let noisy = Crowd::Noisy;
+    by_load(
+        &mut out,
+        study,
+        noisy,
+        "goodput, % of capacity",
+        |figures| figures.goodput_per_s / CAPACITY_PER_S * 100.0,
+    );
+    by_load(&mut out, study, noisy, noisy.title(), |figures| {
+        noisy.percent(figures)
     });
-    by_load(&mut out, study, "polite tenants: ok, %", |figures| {
-        figures.polite_ok * 100.0
-    });
-    by_load(&mut out, study, "polite tenants: p99, ms", |figures| {
-        figures.polite_p99_ms
-    });
-    fairness(&mut out, study);
+    by_load(
+        &mut out,
+        study,
+        noisy,
+        "polite tenants: p99, ms",
+        |figures| figures.polite_p99_ms,
+    );
+    fairness(&mut out, study, noisy);
+    for case in Crowd::CASES {
+        by_load(&mut out, study, case, case.title(), |figures| {
+            case.percent(figures)
+        });
+        fairness(&mut out, study, case);
+    }
     limits(&mut out, study);
     out
 }
 
-fn by_load(out: &mut String, study: &Study, title: &str, value: fn(&Figures) -> f64) {
+fn by_load(
+    out: &mut String,
+    study: &Study,
+    crowd: Crowd,
+    title: &str,
+    value: impl Fn(&Figures) -> f64,
+) {
     heading(out, title);
-    for curve in &study.curves {
-        let cells = curve.medians(value).map(|value| format!("{value:.1}"));
+    for curve in study.curves(crowd) {
+        let cells = curve.medians(&value).map(|value| format!("{value:.1}"));
         row(out, curve.discipline, cells);
     }
 }
 
-fn fairness(out: &mut String, study: &Study) {
-    heading(out, "Jain index of service");
-    for curve in &study.curves {
+fn fairness(out: &mut String, study: &Study, crowd: Crowd) {
+    heading(out, "  Jain index of service");
+    for curve in study.curves(crowd) {
         let cells = curve
             .medians(|figures| figures.jain.unwrap_or(f64::NAN))
             .map(|index| match index.is_nan() {
@@ -51,12 +72,12 @@ fn heading(out: &mut String, title: &str) {
         .iter()
         .map(|load| format!("{:>8}", format!("{load}x")))
         .collect();
-    push(out, format_args!("{title:<24}{loads}\n"));
+    push(out, format_args!("{title:<26}{loads}\n"));
 }
 
 fn row(out: &mut String, discipline: Discipline, cells: impl Iterator<Item = String>) {
     let cells: String = cells.map(|cell| format!("{cell:>8}")).collect();
-    push(out, format_args!("  {:<22}{cells}\n", discipline.name()));
+    push(out, format_args!("  {:<24}{cells}\n", discipline.name()));
 }
 
 fn limits(out: &mut String, study: &Study) {

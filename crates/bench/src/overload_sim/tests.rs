@@ -1,10 +1,13 @@
 use std::sync::OnceLock;
 
 use super::*;
-use crowd::simulate;
 
 const LENGTH: Duration = Duration::from_secs(2);
 const SEED: u64 = 7;
+
+fn simulate(discipline: Discipline, load: f64, length: Duration, seed: u64) -> Figures {
+    crowd::simulate(Crowd::Noisy, discipline, load, length, seed)
+}
 
 /// One seed of everything, for all tests.
 fn study() -> &'static Study {
@@ -75,6 +78,50 @@ fn a_queue_without_bound_answers_nobody_in_time() {
     assert_eq!(figures.jain, None);
 }
 
+// req: FQ-01
+#[test]
+fn drr_charges_a_tenant_for_what_its_requests_cost() {
+    let taken = |discipline, load| {
+        let figures = crowd::simulate(Crowd::Dear, discipline, load, LENGTH, SEED);
+        Crowd::Dear.percent(&figures)
+    };
+    // As many requests as the others send, 32 of 40 parts of the work.
+    assert!(taken(Discipline::Fifo, 5.0) > 70.0);
+    // Nine tenants that all want more than a ninth.
+    let ours = taken(Discipline::Drr, 5.0);
+    assert!((8.0..16.0).contains(&ours), "{ours}");
+}
+
+// req: FQ-02
+#[test]
+fn drr_gives_weight_four_four_times_as_much() {
+    for load in [2.0, 5.0, 10.0] {
+        let of_four = |discipline| {
+            let figures = crowd::simulate(Crowd::Weighted, discipline, load, LENGTH, SEED);
+            Crowd::Weighted.percent(&figures)
+        };
+        let (ours, fifo) = (of_four(Discipline::Drr), of_four(Discipline::Fifo));
+        assert!((78.0..82.0).contains(&ours), "{load}: {ours}");
+        assert!((45.0..55.0).contains(&fifo), "{load}: {fifo}");
+    }
+}
+
+// req: FQ-05
+#[test]
+fn drr_begins_nothing_that_its_client_will_not_wait_for() {
+    for load in LOADS {
+        let run = |discipline| crowd::simulate(Crowd::Hasty, discipline, load, LENGTH, SEED);
+        let (ours, fifo) = (run(Discipline::Drr), run(Discipline::Fifo));
+        assert_eq!(ours.in_vain, 0.0, "{load}: {ours:?}");
+        assert!(load < 1.5 || fifo.in_vain > 0.4, "{load}: {fifo:?}");
+        // Those who leave soon get what those get who stay.
+        assert!(
+            ours.jain.is_some_and(|jain| jain > 0.98),
+            "{load}: {ours:?}"
+        );
+    }
+}
+
 // req: GT-12
 #[test]
 fn policies_move_the_limit_and_answer_no_more_than_is_possible() {
@@ -130,7 +177,7 @@ fn what_is_shown_holds_every_queue_and_every_policy() {
     for name in names {
         assert!(text.contains(name) && drawn.contains(name), "{name}");
     }
-    assert_eq!(drawn.matches("<polyline").count(), 5 + 3 * 5 + 4 + 5 * 4);
+    assert_eq!(drawn.matches("<polyline").count(), 5 + 6 * 5 + 4 + 5 * 4);
 }
 
 #[test]
@@ -138,7 +185,7 @@ fn the_lines_of_json_compare_ours_with_each_peer_at_each_load() {
     let outcomes = metrics::outcomes(study());
     assert_eq!(
         outcomes.len(),
-        4 * LOADS.len() * 4 + Trace::ALL.len() * 2 * 3
+        7 * LOADS.len() * 4 + Trace::ALL.len() * 2 * 3
     );
     let of = |metric, peer| {
         let mut found = outcomes.iter();
