@@ -63,21 +63,25 @@ impl Pool {
     /// Waits for a connection, but no longer than a query may take.
     pub(super) fn lease(&self) -> Result<Lease<'_>, PackError> {
         let mut state = self.state.lock();
+        let mut may_open = true;
         loop {
             if let Some(connection) = state.idle.pop() {
                 return Ok(self.lent(connection));
             }
-            if state.open < state.most {
+            if may_open && state.open < state.most {
                 state.open += 1;
                 drop(state);
                 let another = Guarded::open(&self.path, &self.file, &self.limits);
                 state = self.state.lock();
                 match another {
                     Ok(connection) => return Ok(self.lent(connection)),
-                    Err(_) => {
-                        // The first connection still reads the file as it was: wait for that one.
+                    // The first connection still reads the file as it was: wait for that one.
+                    Err(error) => {
+                        may_open = false;
                         state.open -= 1;
-                        state.most = state.open;
+                        if matches!(error, PackError::Changed) {
+                            state.most = state.open;
+                        }
                         continue;
                     }
                 }

@@ -79,5 +79,17 @@ fn no_connection_is_made_to_another_file_of_the_same_name() {
     std::fs::rename(&other, directory.path().join("db")).unwrap();
     let _first = pool.lease().unwrap();
     assert!(matches!(pool.lease(), Err(PackError::Busy)));
-    assert_eq!(pool.state.lock().open, 1);
+    let state = pool.state.lock();
+    assert_eq!((state.open, state.most), (1, 1));
+}
+
+#[test]
+fn a_connection_that_cannot_be_made_now_may_be_later() {
+    let (directory, pool) = pool(&two());
+    let (path, away) = (directory.path().join("db"), directory.path().join("away"));
+    std::fs::rename(&path, &away).unwrap();
+    let _first = pool.lease().unwrap();
+    assert!(matches!(pool.lease(), Err(PackError::Busy)));
+    std::fs::rename(&away, &path).unwrap();
+    pool.lease().unwrap();
 }
