@@ -78,7 +78,10 @@ impl Origins {
     /// Who answers a path, if it is an origin.
     pub(crate) fn find(&self, path: &str) -> Option<Arc<Mount>> {
         let mounts = self.mounts.load();
-        mounts.iter().find(|mount| mount.behind(path).is_some()).cloned()
+        mounts
+            .iter()
+            .find(|mount| mount.behind(path).is_some())
+            .cloned()
     }
 
     /// Lets these do the work.
@@ -110,7 +113,12 @@ impl Origins {
         answer
     }
 
-    async fn route<B>(&self, mount: &Arc<Mount>, parts: &Parts, body: B) -> Result<Response<EdgeBody>, Refusal>
+    async fn route<B>(
+        &self,
+        mount: &Arc<Mount>,
+        parts: &Parts,
+        body: B,
+    ) -> Result<Response<EdgeBody>, Refusal>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
@@ -123,7 +131,8 @@ impl Origins {
         if !reads && !target.settings().writes {
             return Err(Failure::ReadOnly.into());
         }
-        let asks_part = target.settings().passes_ranges && parts.headers.contains_key(header::RANGE);
+        let asks_part =
+            target.settings().passes_ranges && parts.headers.contains_key(header::RANGE);
         match reads {
             false => self.pass(&target, parts, body, Forwarded::Method).await,
             true if asks_part && self.desk.kept.get(&target.key).is_none() => {
@@ -198,7 +207,10 @@ impl Origins {
                 self.refresh(trip);
                 Some(self.hit(trip, entry, age_s, ttl_s, Some("refreshing")))
             }
-            Decision::Validate { was_fresh, if_error } => {
+            Decision::Validate {
+                was_fresh,
+                if_error,
+            } => {
                 trip.why = match was_fresh {
                     true => Forwarded::Request,
                     false => Forwarded::Stale,
