@@ -17,6 +17,7 @@ mod doors;
 mod exit;
 mod files;
 mod handover;
+mod heap;
 mod inspect;
 mod operate;
 mod pack;
@@ -30,7 +31,7 @@ mod tree;
 
 /// A request makes some forty small allocations; the system's allocator takes twice as long over them.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static HEAP: heap::Heap = heap::Heap;
 
 /// The version of this build.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
