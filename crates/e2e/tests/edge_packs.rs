@@ -179,7 +179,7 @@ fn liars() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 // req: ED-02
-// attack: L-19, L-20, L-22
+// attack: L-19, L-20
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn packs_that_lie_are_listed_with_what_is_wrong_and_harm_nobody() {
     let mut packs = liars();

@@ -292,7 +292,7 @@ async fn head_says_what_get_would_and_a_digest_is_told_to_who_wants_one() {
 }
 
 // req: ED-01
-// attack: L-07, L-08, L-23
+// attack: L-07, L-23
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tilejson_says_where_the_client_asked_and_believes_nobody_else() {
     let script = "<script>alert(1)</script>";

@@ -161,3 +161,63 @@ async fn a_purge_needs_the_token_and_leaves_nothing_behind() {
     assert_eq!(edge.get("/o/a").await.text(), "second");
     edge.end().await;
 }
+
+// req: ED-01
+// attack: L-08
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_head_that_can_be_read_in_two_ways_is_refused_and_its_connection_closed() {
+    let edge = Edge::start(&[("p.pmtiles", picture(1))], "").await;
+    for lines in [
+        "host: tiles.test\r\nhost: other.test\r\n",
+        "host: tiles.test\r\n folded: line\r\n",
+        "host: tiles.test\nx: y\r\n",
+        "host: tiles.test\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n",
+        "host: tiles.test\r\ncontent-length: 1\r\ncontent-length: 2\r\n",
+        "",
+    ] {
+        let mut connection = edge.connect().await;
+        let request = format!("GET /tiles/p/0/0/0 HTTP/1.1\r\n{lines}\r\n");
+        connection.send(request.as_bytes()).await.unwrap();
+        let (bytes, closed) = connection.read_until_close(PATIENCE).await;
+        let said = String::from_utf8_lossy(&bytes);
+        assert!(said.starts_with("HTTP/1.1 400"), "{lines:?}: {said}");
+        assert!(closed, "{lines:?}");
+    }
+    // Whichever length is meant, nothing of it is taken for a second request.
+    let both = "GET /tiles/p/0/0/0 HTTP/1.1\r\nhost: tiles.test\r\ncontent-length: 5\r\n\
+                transfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nhost: tiles.test\r\n\r\n";
+    let mut connection = edge.connect().await;
+    connection.send(both.as_bytes()).await.unwrap();
+    let (bytes, closed) = connection.read_until_close(PATIENCE).await;
+    let answers = String::from_utf8_lossy(&bytes).matches("HTTP/1.1 ").count();
+    assert_eq!((answers, closed), (1, true));
+    edge.end().await;
+}
+
+// req: ED-08
+// attack: L-25
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_wrong_behind_is_not_told_in_front() {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = gone.local_addr().unwrap();
+    drop(gone);
+    let section = format!(
+        "[[edge.origins]]\nname = \"o\"\nmount = \"/o\"\nto = \"http://{address}\"\npath = \"/secret\"\n\
+         private_networks = [\"127.0.0.0/8\"]\ntries = 1\n"
+    );
+    let edge = Edge::start(&[("bad.pmtiles", b"PMTiles".to_vec())], &section).await;
+    let answer = edge.get("/o/a").await;
+    assert!(matches!(answer.status, 502..=504), "{}", answer.status);
+    for answer in [
+        answer,
+        edge.get("/tiles/bad/0/0/0").await,
+        edge.get("/packs").await,
+    ] {
+        let said = format!("{:?} {}", answer.headers, answer.text());
+        let home = edge.home().to_str().unwrap();
+        for secret in ["secret", "127.0.0.1", home] {
+            assert!(!said.contains(secret), "{secret} in {said}");
+        }
+    }
+    edge.end().await;
+}

@@ -177,12 +177,15 @@ fn fits(plan: &Plan, upload: &Upload) -> Result<(), Refusal> {
     }
 }
 
-/// What comes of it until then. The clock is asked only where something is waited for.
+/// What comes of it until then. There is a clock only where something is waited for.
 async fn in_time<F: Future>(mut work: Pin<&mut F>, until: Instant) -> Option<F::Output> {
-    let mut late = pin!(tokio::time::sleep_until(until));
+    let mut late = None;
     poll_fn(|cx| match work.as_mut().poll(cx) {
         Poll::Ready(done) => Poll::Ready(Some(done)),
-        Poll::Pending => late.as_mut().poll(cx).map(|()| None),
+        Poll::Pending => {
+            let late = late.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+            late.as_mut().poll(cx).map(|()| None)
+        }
     })
     .await
 }
