@@ -1,10 +1,5 @@
 //! The edge's bounds: rate, places, bodies, memory; its end; and what stands in its store.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on fails where it stands"
-)]
-
 use std::time::Duration;
 
 use e2e::command::{macronode, ran};

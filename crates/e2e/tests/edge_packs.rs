@@ -1,10 +1,5 @@
 //! Packs that come, change, go and lie: what is served is always one pack as it was, or nothing.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on fails where it stands"
-)]
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;

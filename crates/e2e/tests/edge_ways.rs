@@ -1,10 +1,5 @@
 //! The ways to the edge: TLS with HTTP/2, packs from the command line, the demonstration's map, a purge.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on fails where it stands"
-)]
-
 use std::sync::Arc;
 
 use bytes::Bytes;
