@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Bytes, BytesMut};
@@ -17,12 +17,14 @@ use crate::origin::failure::Failure;
 pub(crate) use board::{Board, Course, FLIGHTS};
 pub(crate) use fill::{Desk, FILLS, FILLS_AGAIN, Fill, Filling, POOL, POOL_SIZE};
 pub(crate) use reader::Reader;
+pub(crate) use room::Room;
 
 mod board;
 mod fill;
 mod intake;
 mod reader;
 mod retry;
+mod room;
 pub(crate) mod sending;
 
 /// Guards how far a fetch has come.
@@ -38,6 +40,9 @@ pub(crate) struct Flight {
     /// What it brings is out of date already: it was purged or changed while under way.
     void: AtomicBool,
     waiting: AtomicU32,
+    room: Arc<Room>,
+    /// Bytes of its pieces, given back with the last who holds it.
+    held: AtomicU64,
     /// Dropping it would end the work, whoever waits.
     ticket: Lock<Option<Ticket<()>>>,
 }
@@ -78,11 +83,13 @@ pub(crate) enum Arrival {
 }
 
 impl Flight {
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new(room: &Arc<Room>) -> Arc<Self> {
         Arc::new(Self {
             state: Lock::new(&FLIGHT, State::default()),
             void: AtomicBool::new(false),
             waiting: AtomicU32::new(0),
+            room: room.clone(),
+            held: AtomicU64::new(0),
             ticket: Lock::new(&TICKET, None),
         })
     }
@@ -118,9 +125,15 @@ impl Flight {
         self.change(|state| state.head = Some(head));
     }
 
-    /// Notes a piece of the body.
-    pub(crate) fn piece(&self, piece: Bytes) {
+    /// Notes a piece of the body, if there is room for it.
+    pub(crate) fn piece(&self, piece: Bytes) -> Result<(), Failure> {
+        let bytes = piece.len() as u64;
+        if !self.room.take(bytes) {
+            return Err(Failure::Queue);
+        }
+        self.held.fetch_add(bytes, Ordering::Relaxed);
         self.change(|state| state.pieces.push(piece));
+        Ok(())
     }
 
     /// The body so far, in one piece.
@@ -158,6 +171,7 @@ impl Flight {
     /// Forgets the pieces of a try that nobody has seen anything of.
     pub(crate) fn clear(&self) {
         self.change(|state| state.pieces.clear());
+        self.room.give_back(self.held.swap(0, Ordering::Relaxed));
     }
 
     pub(crate) fn land(&self, entry: Arc<Entry>) {
@@ -194,6 +208,12 @@ impl Flight {
 
     fn forget(&self, visitor: u64) {
         self.state.lock().wakers.remove(&visitor);
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.room.give_back(*self.held.get_mut());
     }
 }
 

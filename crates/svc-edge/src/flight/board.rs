@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use http_rules::cache::Variant;
 use kernel::lock::{Lock, LockSpec};
 
-use super::Flight;
+use super::{Flight, Room};
 
 /// Guards the fetches under way.
 pub(crate) static FLIGHTS: LockSpec = LockSpec {
@@ -20,12 +20,15 @@ pub(crate) type Course = (Arc<str>, Option<Variant>);
 
 /// The fetches under way.
 pub(crate) struct Board {
+    room: Arc<Room>,
     flights: Lock<HashMap<Course, Arc<Flight>>>,
 }
 
 impl Board {
-    pub(crate) fn new() -> Self {
+    /// For fetches that hold no more than so many bytes together.
+    pub(crate) fn new(bytes: u64) -> Self {
         Self {
+            room: Arc::new(Room::new(bytes)),
             flights: Lock::new(&FLIGHTS, HashMap::new()),
         }
     }
@@ -36,7 +39,7 @@ impl Board {
         if let Some(flight) = flights.get(course) {
             return (flight.clone(), false);
         }
-        let flight = Flight::new();
+        let flight = Flight::new(&self.room);
         flights.insert(course.clone(), flight.clone());
         (flight, true)
     }
@@ -61,6 +64,11 @@ impl Board {
             }
             !gone
         });
+    }
+
+    /// Bytes that fetches hold now.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.room.held()
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -51,7 +51,7 @@ pub(super) async fn read(flight: &Flight, body: &mut Reply, most: u64) -> Result
             return Err(Failure::TooLarge);
         }
         if !piece.is_empty() {
-            flight.piece(piece);
+            flight.piece(piece)?;
         }
     }
 }

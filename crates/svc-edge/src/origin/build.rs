@@ -21,6 +21,9 @@ use super::metrics::{OriginMetrics, sample};
 use super::mount::{Mount, Origin, Settings};
 use super::shelf::Shelf;
 
+/// What fetches under way may hold together, where memory is set to less.
+const COMING_BYTES: u64 = 64 * 1024 * 1024;
+
 impl Origins {
     /// No origins yet. `store` is where answers outlive the node, if they are to.
     pub(crate) fn new(
@@ -33,7 +36,7 @@ impl Origins {
         let desk = Desk {
             clock: Clock::start(),
             kept: Kept::new(memory_bytes),
-            board: Board::new(),
+            board: Board::new(memory_bytes.max(COMING_BYTES)),
             shelf: Shelf::new(store, disk.clone()),
             node: Node::new(&unique).expect("letters, digits and a hyphen are a token"),
             metrics: OriginMetrics::new(&kernel.registry),

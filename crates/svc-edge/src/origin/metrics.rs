@@ -58,8 +58,16 @@ pub(crate) static FLIGHTS: MetricSpec = MetricSpec {
     help: "Fetches from origins under way, each for all who wait for it",
 };
 
+/// Bytes of fetches under way.
+pub(crate) static FLIGHT_BYTES: MetricSpec = MetricSpec {
+    name: "edge_flight_bytes",
+    kind: Kind::Gauge,
+    labels: &[],
+    help: "Bytes that fetches from origins hold for those who read them",
+};
+
 /// All of them.
-pub(crate) static ALL: [&MetricSpec; 7] = [
+pub(crate) static ALL: [&MetricSpec; 8] = [
     &OUTCOMES,
     &FETCHES,
     &BYTES,
@@ -67,6 +75,7 @@ pub(crate) static ALL: [&MetricSpec; 7] = [
     &KEPT_BYTES,
     &KEPT_ITEMS,
     &FLIGHTS,
+    &FLIGHT_BYTES,
 ];
 
 pub(crate) struct OriginMetrics {
@@ -113,7 +122,7 @@ pub(crate) fn sample(desk: &Arc<Desk>, registry: &Registry) {
     let desk: Weak<Desk> = Arc::downgrade(desk);
     let gauge = |spec| registry.gauge(spec, &[]);
     let (bytes, items) = (gauge(&KEPT_BYTES), gauge(&KEPT_ITEMS));
-    let flights = gauge(&FLIGHTS);
+    let (flights, coming) = (gauge(&FLIGHTS), gauge(&FLIGHT_BYTES));
     registry.sampled(move || {
         let Some(desk) = desk.upgrade() else {
             return Sampling::Over;
@@ -121,6 +130,7 @@ pub(crate) fn sample(desk: &Arc<Desk>, registry: &Registry) {
         bytes.set(desk.kept.bytes() as i64);
         items.set(desk.kept.count() as i64);
         flights.set(desk.board.count() as i64);
+        coming.set(desk.board.bytes() as i64);
         Sampling::Continue
     });
 }
