@@ -39,6 +39,8 @@ mod limits;
 mod log;
 mod object;
 mod proof;
+#[cfg(feature = "s3")]
+pub mod s3;
 mod shelf;
 mod sieve;
 mod standing;

@@ -18,7 +18,11 @@ const VERSION: &str = "verified-store 1\n";
 
 /// Takes the directory for this process, and makes it a store if it is empty.
 pub(crate) fn claim(files: &dyn Files, dir: &Path) -> Result<File, StoreError> {
-    fs::create_dir_all(dir)?;
+    if !dir.is_dir() {
+        fs::create_dir_all(dir)?;
+        let parent = dir.parent().filter(|parent| parent.is_dir());
+        parent.map_or(Ok(()), |parent| files.sync_dir(parent))?;
+    }
     refuse_strangers(dir)?;
     let lock = take_lock(&dir.join(LOCK))?;
     match fs::read_to_string(dir.join(MARKER)) {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::path::Path;
 use tempfile::TempDir;
-use verified_store::{Hash, Limits, Shortage, Standing, Store, StoreError};
+use verified_store::{Hash, Limits, Object, Shortage, Standing, Store, StoreError, Writing};
 
 const LIMITS: Limits = Limits {
     bytes: 4 << 20,
@@ -58,6 +58,14 @@ fn files_in(dir: &Path) -> usize {
         .sum()
 }
 
+/// All of them can be handed to another thread, and a store be shared by all.
+const fn are_shared<T: Send + Sync>() {}
+const _: () = {
+    are_shared::<Store>();
+    are_shared::<Object>();
+    are_shared::<Writing>();
+};
+
 // req: ED-03
 #[test]
 fn what_was_written_is_read_under_the_hash_of_its_bytes() {
@@ -82,7 +90,10 @@ proptest! {
 
     // req: ED-03
     #[test]
-    fn any_part_is_what_it_is_in_the_whole(len in 0..300_000_usize, parts in proptest::collection::vec((0..300_100_u64, 0..140_000_usize), 1..8)) {
+    fn any_part_is_what_it_is_in_the_whole(
+        len in 0..300_000_usize,
+        parts in proptest::collection::vec((0..300_100_u64, 0..140_000_usize), 1..8),
+    ) {
         both(LIMITS, |store| {
             let bytes = sample(len, 2);
             let object = store.get(&put(&store, &bytes)).expect("just written");

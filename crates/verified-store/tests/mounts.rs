@@ -116,6 +116,8 @@ fn a_read_only_file_system_is_served_from() {
         drop(store);
         remount(dir, "ro");
         let store = Store::open(dir, limits).expect("what is there can be read");
+        let why = Why::ReadOnly;
+        assert_eq!(store.standing(), Standing::Degraded { why });
         assert_eq!(
             store.get(&hash).expect("here").whole().expect("undamaged"),
             "here"
@@ -126,7 +128,6 @@ fn a_read_only_file_system_is_served_from() {
             store.put_record(&hash, &[], b"new"),
             Err(StoreError::ReadOnly)
         ));
-        let why = Why::ReadOnly;
         assert_eq!(store.standing(), Standing::Degraded { why });
         assert_eq!(store.record(&hash).expect("still here").bytes, "head");
         drop(store);

@@ -7,7 +7,7 @@ use power::Volatile;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Barrier, Mutex, MutexGuard};
 
 /// What happens at which step. Steps are counted from 0; reading is no step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,11 @@ pub(crate) enum Plan {
 }
 
 #[derive(Debug)]
-pub(crate) struct Faulty(Mutex<State>);
+pub(crate) struct Faulty {
+    state: Mutex<State>,
+    /// Who comes to a step of that name waits there, and once more to go on.
+    stall: Mutex<Option<(&'static str, Arc<Barrier>)>>,
+}
 
 #[derive(Debug)]
 struct State {
@@ -44,13 +48,17 @@ enum Fate {
 impl Faulty {
     /// `aside` is a directory of the same file system, in which the disk remembers what a power cut brings back.
     pub(crate) fn new(plan: Plan, aside: &Path) -> Self {
-        Self(Mutex::new(State {
+        let state = State {
             plan,
             steps: 0,
             dead: false,
             room: u64::MAX,
             volatile: Volatile::new(aside),
-        }))
+        };
+        Self {
+            state: Mutex::new(state),
+            stall: Mutex::new(None),
+        }
     }
 
     pub(crate) fn steps(&self) -> u64 {
@@ -59,6 +67,21 @@ impl Faulty {
 
     pub(crate) fn plan(&self, plan: Plan) {
         self.state().plan = plan;
+    }
+
+    /// The next step of that name stalls between two meetings at the barrier.
+    pub(crate) fn stall(&self, name: &'static str, barrier: &Arc<Barrier>) {
+        *self.stall.lock().expect("no test panics in here") = Some((name, Arc::clone(barrier)));
+    }
+
+    fn perhaps_stall(&self, name: &'static str) {
+        let mut stall = self.stall.lock().expect("no test panics in here");
+        let here = stall.take_if(|(at, _)| *at == name);
+        drop(stall);
+        if let Some((_, barrier)) = here {
+            barrier.wait();
+            barrier.wait();
+        }
     }
 
     /// From now on the disk has no block for a byte from there on.
@@ -74,10 +97,11 @@ impl Faulty {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("no test panics in here")
+        self.state.lock().expect("no test panics in here")
     }
 
     fn step(&self, name: &'static str) -> io::Result<(MutexGuard<'_, State>, Fate)> {
+        self.perhaps_stall(name);
         let mut state = self.state();
         if state.dead {
             return Err(cut());

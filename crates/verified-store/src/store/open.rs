@@ -54,6 +54,9 @@ impl Store {
         let mut orphans = Vec::new();
         let (log, damaged) = Log::open(&tree, |event| orphans.extend(replay(&mut index, event)))?;
         counters.corrupt.add(damaged);
+        if log.tail().is_broken() {
+            gate.bad(&StoreError::ReadOnly);
+        }
         // Only now: that one made room for another stands in the log behind the other.
         orphans.extend(index.excess_records());
         let parts = Parts {

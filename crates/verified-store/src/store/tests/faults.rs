@@ -6,7 +6,7 @@ use crate::files::faulty::{Faulty, Plan};
 use crate::{Hash, Limits, Shortage, Standing, Store, StoreError, Why};
 use libc::{EDQUOT, EIO, EMFILE, ENOSPC, EROFS};
 use proptest::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 
 fn opened(limits: Limits) -> (Place, Arc<Faulty>, Store) {
     let place = Place::furnished(limits);
@@ -215,6 +215,45 @@ fn a_record_can_be_removed_for_good_on_a_full_disk() {
     disk.lose_power(5);
     let store = place.opened(ROOMY);
     assert!(keys.iter().all(|key| store.record(key).is_none()));
+}
+
+// attack: J-09
+#[test]
+fn a_disk_that_stalls_one_holds_up_no_other() {
+    for step in ["create", "write", "sync", "rename", "sync_dir", "remove"] {
+        let (_place, disk, store) = opened(TIGHT);
+        write(&store, content(2)).expect("a good disk");
+        write(&store, content(4)).expect("a good disk");
+        store
+            .put_record(&name(2), &[name(2)], b"head")
+            .expect("a good disk");
+        let barrier = Arc::new(Barrier::new(2));
+        disk.stall(step, &barrier);
+        let (written, seen) = std::thread::scope(|scope| {
+            // Large enough to need an eviction.
+            let stalled = scope.spawn(|| write(&store, content(5)));
+            barrier.wait();
+            // Looked at now and judged later: a panic here would leave the other one waiting.
+            let seen = what_others_see(&store);
+            barrier.wait();
+            (stalled.join(), seen)
+        });
+        assert!(matches!(written, Ok(Ok(_))), "{step}: it was only slow");
+        assert_eq!(seen, (Standing::Good, false, true), "{step}");
+        assert!(store.contains(&name(5)), "{step}");
+    }
+}
+
+/// How the store stands, whether it shows what is on its way, and whether what it shows is right.
+fn what_others_see(store: &Store) -> (Standing, bool, bool) {
+    let early = store.contains(&name(5)) || store.get(&name(5)).is_some();
+    let right = [2, 4].into_iter().all(|object| {
+        let whole = store.get(&name(object)).map(|object| object.whole());
+        whole.is_none_or(|whole| whole.is_ok_and(|bytes| bytes == content(object)))
+    });
+    let record = store.record(&name(2));
+    let right = right && record.is_none_or(|record| record.bytes == "head");
+    (store.standing(), early, right && store.stats().records < 2)
 }
 
 // req: ED-03
