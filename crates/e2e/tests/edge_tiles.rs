@@ -85,6 +85,20 @@ async fn every_tile_is_the_packs_own_and_where_there_is_none_nothing_comes() {
 }
 
 // req: ED-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn how_long_a_tile_may_be_kept_follows_the_config() {
+    let edge = Edge::start(&[("p.pmtiles", picture(7))], "").await;
+    let kept = async || {
+        let answer = edge.get("/tiles/p/0/0/0").await;
+        header(&answer, "cache-control").to_owned()
+    };
+    assert_eq!(kept().await, "public, max-age=300");
+    edge.reload("max_age_s = 7\n").await;
+    assert_eq!(kept().await, "public, max-age=7");
+    edge.end().await;
+}
+
+// req: ED-01
 // attack: L-06
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_address_where_no_tile_can_be_is_refused() {
@@ -336,6 +350,10 @@ async fn tilejson_says_where_the_client_asked_and_believes_nobody_else() {
             format!("GET /tiles/w.json HTTP/1.1\r\nhost: {odd}\r\nconnection: close\r\n\r\n");
         assert_eq!(edge.raw(&request).await.status, 400, "{odd}");
     }
+    let old = edge.raw("GET /tiles/w.json HTTP/1.0\r\n\r\n").await;
+    let json: Value = serde_json::from_slice(&old.body).unwrap();
+    let here = format!("http://{}/tiles/w/{{z}}/{{x}}/{{y}}.mvt", edge.door);
+    assert_eq!(json["tiles"][0], here);
     edge.reload("public_url = \"https://maps.test/base/\"\n")
         .await;
     let answer = edge.get("/tiles/w.json").await;
@@ -371,6 +389,8 @@ async fn pages_of_other_origins_may_read_and_nobody_may_write() {
         assert_refusal(&answer, 405, "method-not-allowed");
         assert_eq!(header(&answer, "allow"), "GET, HEAD, OPTIONS");
     }
+    let whole = "OPTIONS * HTTP/1.1\r\nhost: tiles.test\r\nconnection: close\r\n\r\n";
+    assert_eq!(edge.raw(whole).await.status, 204);
     for method in ["TRACE", "CONNECT"] {
         let request =
             format!("{method} /packs HTTP/1.1\r\nhost: tiles.test\r\nconnection: close\r\n\r\n");

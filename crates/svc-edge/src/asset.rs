@@ -72,6 +72,9 @@ async fn serve(
     let place = shared.enter(plan.text.limits.inflight);
     let place = Some(place.ok_or(Refusal::NodeBusy)?);
     let path = parts.uri.path();
+    if path == "*" {
+        return Ok(plan.cors.options(&parts.headers));
+    }
     let wish = Wish::of(path);
     if let (Err(Refusal::NotFound), Some(mount)) = (&wish, shared.origins.find(path)) {
         *kind = wish::ORIGIN;
@@ -125,7 +128,7 @@ async fn fulfil(
         }
         Wish::TileJson(name) => {
             let mounted = shared.catalogue.find(name)?;
-            let own = || Base::asked(visit.tls.is_some(), authority.text);
+            let own = || Base::asked(visit, authority);
             let base = plan.base.clone().unwrap_or_else(own);
             let json = tilejson::whole(&base, name, mounted.extension, &mounted.tail);
             let json = Representation::of_bytes(json, Facts::json(plan.cache.clone()));
@@ -160,7 +163,10 @@ async fn fulfil(
 /// The head can be read in one way only, and is meant for us.
 fn read<'a>(parts: &'a Parts, visit: &Visit) -> Result<Authority<'a>, Refusal> {
     let checked = framing::check(parts).map_err(Refusal::Framing)?;
-    path::check(parts.uri.path().as_bytes()).map_err(Refusal::Path)?;
+    // `*` is what OPTIONS asks about the whole, and no other method has it.
+    if parts.uri.path() != "*" {
+        path::check(parts.uri.path().as_bytes()).map_err(Refusal::Path)?;
+    }
     let tls = visit.tls.as_ref();
     let named = tls.and_then(|tls| tls.server_name.as_deref());
     if named.is_some_and(|named| !named.eq_ignore_ascii_case(&checked.authority.host)) {

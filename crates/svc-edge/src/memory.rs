@@ -12,7 +12,13 @@ use crate::representation::Representation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     /// Of a pack as it was mounted, so that what replaces it never shares a key.
-    Tile { mount: u64, tile: u64, form: Form },
+    Tile {
+        mount: u64,
+        tile: u64,
+        form: Form,
+        /// Stands in its head, and may be another in the next config.
+        max_age_s: u32,
+    },
     /// What a hash stands for is never anything else.
     Object(verified_store::Hash),
 }

@@ -1,7 +1,9 @@
 //! What a map client is told about a pack (TileJSON 3.0), and under which address it finds the tiles.
 
 use bytes::Bytes;
+use front_door::Visit;
 use http::Uri;
+use http_rules::authority::Authority;
 use serde_json::{Map, Value, json};
 use tile_pack::About;
 
@@ -26,10 +28,17 @@ impl Base {
         Ok(Self(url.trim_end_matches('/').to_owned()))
     }
 
-    /// As the client asked: nothing else in its request says where it is.
-    pub(crate) fn asked(secure: bool, authority: &str) -> Self {
-        let scheme = if secure { "https" } else { "http" };
-        Self(format!("{scheme}://{authority}"))
+    /// As the client asked: nothing else in its request says where it is. An old client that did not say whom it asked
+    /// asked this end of its connection.
+    pub(crate) fn asked(visit: &Visit, authority: &Authority<'_>) -> Self {
+        let scheme = match visit.tls {
+            Some(_) => "https",
+            None => "http",
+        };
+        match authority.text {
+            "" => Self(format!("{scheme}://{}", visit.local)),
+            text => Self(format!("{scheme}://{text}")),
+        }
     }
 }
 
@@ -113,7 +122,7 @@ mod tests {
     #[test]
     fn what_a_pack_says_stays_a_string_wherever_it_ends() {
         let tail = "\"name\":\"x\"}";
-        let base = Base::asked(true, "tiles.test:8443");
+        let base = Base::parse("https://tiles.test:8443").unwrap();
         let whole = whole(&base, "p", "mvt", tail);
         let parsed: Value = serde_json::from_slice(&whole).unwrap();
         assert_eq!(

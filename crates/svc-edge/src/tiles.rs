@@ -29,6 +29,7 @@ pub(crate) async fn find(
         mount: mounted.number,
         tile: at.id(),
         form,
+        max_age_s: plan.text.max_age_s,
     };
     if let Some(ready) = shared.memory.get(&key) {
         shared.metrics.tile(From::Memory);
