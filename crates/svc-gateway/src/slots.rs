@@ -43,6 +43,8 @@ const SOONEST: Duration = Duration::from_millis(10);
 const NO_WAIT: Duration = Duration::from_micros(200);
 /// The part of the longest wait that may be expected: estimates are off, and who is told at once has lost nothing.
 const HOPE: f64 = 0.6;
+/// However long its turns, no more of a tenant wait without hope.
+const LONGEST_TURN: u32 = 16;
 /// Work that would have been over so soon is not waited for.
 const SHORT_AFTERMATH: Duration = Duration::from_millis(2);
 /// And none is waited for longer than this.
@@ -61,6 +63,8 @@ pub(crate) struct Slots {
     reserve: Reserve,
     pacer: Pacer,
     promises: Promises,
+    /// The weights of the classes.
+    turns: [AtomicU32; 3],
     /// How long anybody waits for a place.
     longest_wait: Duration,
     timeline: Timeline,
@@ -194,6 +198,7 @@ impl Slots {
             reserve: Reserve::default(),
             pacer: Pacer::default(),
             promises: Promises::new(Duration::from_millis(queue.retry_after_max_ms)),
+            turns: [classes.anon, classes.authed, classes.internal].map(AtomicU32::new),
             longest_wait,
             timeline,
         })
@@ -270,10 +275,21 @@ impl Slots {
         free
     }
 
-    /// Whether it would wait for longer than anybody may: better told at once.
+    /// Whether it would wait for longer than anybody may: better told at once. Fewer than a turn brings may always wait,
+    /// or who has a turn could not use it.
     fn is_hopeless(&self, work: Work) -> bool {
+        if self.tenants.waiting(work.tenant) < self.turn(work) {
+            return false;
+        }
         let wait = self.tenants.wait_expected(work.tenant);
         wait.is_some_and(|wait| wait > self.longest_wait.mul_f64(HOPE))
+    }
+
+    /// How many may go in one turn, as far as that is worth waiting for.
+    fn turn(&self, work: Work) -> u32 {
+        let class = self.turns.get(usize::from(work.class.0));
+        let class = class.map_or(1, |turn| turn.load(Ordering::Relaxed));
+        class.max(work.weight).min(LONGEST_TURN)
     }
 
     /// Keeps as many places back as tenants with little to do have been using.
@@ -374,6 +390,7 @@ impl Slots {
             (Class::INTERNAL, classes.internal),
         ] {
             let _known = self.queue.set_class_weight(class, weight);
+            self.turns[usize::from(class.0)].store(weight, Ordering::Relaxed);
         }
     }
 

@@ -52,6 +52,11 @@ impl Tenants {
         Some(self.hold(tenant)? * waiting / running)
     }
 
+    /// How many of its requests wait.
+    pub(super) fn waiting(&self, tenant: u64) -> u32 {
+        self.entry(tenant).waiting.load(Ordering::Relaxed)
+    }
+
     /// Counts one that waits, until the answer is dropped.
     pub(super) fn wait(&self, tenant: u64) -> Waiting<'_> {
         let waiting = &self.entry(tenant).waiting;

