@@ -8,13 +8,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header;
 use http::request::Parts;
-use http::{HeaderMap, Request, Response, StatusCode, Version};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use http_body::{Body, Frame, SizeHint};
+use http_body_util::{BodyExt, Full};
 use http_rules::cache::{ContentRange, Forwarded, Outcome, invalidated};
 use http_rules::forward;
 use kernel::clock;
-use tokio::time::Sleep;
-use upstream::{BoxError, Reply, Tried};
+use tokio::time::{Instant, Sleep};
+use upstream::{BoxError, Reply, SendError, Tried};
 
 use crate::body::{BrokenOff, EdgeBody};
 use crate::flight::{Desk, sending};
@@ -25,6 +26,10 @@ use super::mount::Target;
 
 /// How long an answer that is passed on may take in all.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes of a body that are kept until there is an answer, to be sent once more.
+const REPEATED: u64 = 64 << 10;
+/// Connections in a row that may turn out to have been closed by an origin that tired of waiting.
+const STALE_TRIES: usize = 3;
 
 /// Passes a request on, body and all.
 pub(crate) async fn pass<B>(
@@ -38,19 +43,12 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let mut request = Request::new(body);
-    *request.method_mut() = parts.method.clone();
-    *request.uri_mut() = target.uri().ok_or(Failure::Wrong)?;
-    *request.headers_mut() = sent(desk, &parts.headers);
     let until = clock::now() + target.settings().fill;
-    let pick = target
-        .origin()
-        .pool
-        .pick(clock::now(), None, &Tried::default());
-    let pick = pick.map_err(sending::nobody)?;
-    let answer = tokio::time::timeout_at(until, pick.send(request, until)).await;
-    let answer = answer.map_err(|_| Failure::Late)?;
-    let answer = answer.map_err(|error| sending::failure(&error))?;
+    let answer = match whole(&parts.method, body, until).await? {
+        Upload::Whole(bytes) => again(desk, target, parts, &bytes, until).await,
+        Upload::Streamed(body) => once(desk, target, parts, body, until).await,
+    };
+    let answer = answer.map_err(|error| error.failure())?;
     let (status, headers) = (answer.status(), answer.headers());
     if status.is_informational() || is_wrong_part(status, headers) {
         return Err(Failure::Wrong);
@@ -66,6 +64,87 @@ where
     }
     desk.metrics.passed.inc();
     Ok(given(desk, answer, why))
+}
+
+/// What a client sends.
+enum Upload<B> {
+    /// May be sent once more.
+    Whole(Bytes),
+    /// Comes as it comes.
+    Streamed(B),
+}
+
+/// Reads the body of what may be repeated, if it is small.
+async fn whole<B>(method: &Method, body: B, until: Instant) -> Result<Upload<B>, Failure>
+where
+    B: Body<Data = Bytes>,
+{
+    let small = body
+        .size_hint()
+        .upper()
+        .is_some_and(|upper| upper <= REPEATED);
+    if !method.is_idempotent() || !small {
+        return Ok(Upload::Streamed(body));
+    }
+    let read = tokio::time::timeout_at(until, body.collect()).await;
+    let read = read.map_err(|_| Failure::Late)?;
+    let read = read.map_err(|_| Failure::Body)?;
+    Ok(Upload::Whole(read.to_bytes()))
+}
+
+/// Sends it, and again at once where the connection turns out to have been closed meanwhile.
+async fn again(
+    desk: &Desk,
+    target: &Target,
+    parts: &Parts,
+    bytes: &Bytes,
+    until: Instant,
+) -> Result<Response<Reply>, Unsent> {
+    for _ in 0..STALE_TRIES {
+        match once(desk, target, parts, Full::new(bytes.clone()), until).await {
+            Err(Unsent::Sending(error)) if error.is_stale() => {}
+            done => return done,
+        }
+    }
+    once(desk, target, parts, Full::new(bytes.clone()), until).await
+}
+
+/// Why there is no answer.
+enum Unsent {
+    Failed(Failure),
+    Sending(SendError),
+}
+
+impl Unsent {
+    fn failure(self) -> Failure {
+        match self {
+            Self::Failed(failure) => failure,
+            Self::Sending(error) => sending::failure(&error),
+        }
+    }
+}
+
+async fn once<B>(
+    desk: &Desk,
+    target: &Target,
+    parts: &Parts,
+    body: B,
+    until: Instant,
+) -> Result<Response<Reply>, Unsent>
+where
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    let mut request = Request::new(body);
+    *request.method_mut() = parts.method.clone();
+    *request.uri_mut() = target.uri().ok_or(Unsent::Failed(Failure::Wrong))?;
+    *request.headers_mut() = sent(desk, &parts.headers);
+    let pool = &target.origin().pool;
+    let pick = pool.pick(clock::now(), None, &Tried::default());
+    let pick = pick.map_err(|none| Unsent::Failed(sending::nobody(none)))?;
+    let answer = tokio::time::timeout_at(until, pick.send(request, until)).await;
+    let answer = answer.map_err(|_| Unsent::Failed(Failure::Late))?;
+    answer.map_err(Unsent::Sending)
 }
 
 /// All that is not about the connection; not what a client claims about itself.

@@ -21,6 +21,7 @@ mod fresh;
 mod hostile;
 mod lasting;
 mod less;
+mod pass;
 mod reach;
 mod stale;
 mod validate;
