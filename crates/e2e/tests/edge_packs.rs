@@ -275,10 +275,8 @@ fn open_files() -> u64 {
         rlim_max: 0,
     };
     // SAFETY: getrlimit(2) writes one rlimit, to which the pointer is valid for the whole call.
-    assert_eq!(
-        unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limits) },
-        0
-    );
+    let read = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limits) };
+    assert_eq!(read, 0);
     limits.rlim_max
 }
 
