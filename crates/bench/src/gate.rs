@@ -91,6 +91,14 @@ fn metrics(effort: Effort) -> Vec<Metric> {
             1.0,
         ),
         budget("lookup_1e6", "ns/op", keys::lookup(count), 200.0),
+        // Not judged: it says what part of the budget is the machine's.
+        rival(
+            "lookup_1e6_beside_map",
+            keys::lookup(count),
+            "HashMap, no lock",
+            keys::lookup_in_map(count),
+            f64::INFINITY,
+        ),
         budget("memory_1e6", "B/key", keys::memory(), 96.0),
     ]
 }

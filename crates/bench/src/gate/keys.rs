@@ -1,5 +1,6 @@
 //! Many keys: looked up each time, and a million of them at rest.
 
+use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -71,6 +72,23 @@ pub(super) fn lookup(operations: usize) -> Cost {
         Clock::Wall.nanos_each(operations, || {
             for key in scattered(MILLION).take(operations) {
                 drop(black_box(gate.handle(&key, NOW)));
+            }
+        })
+    })
+}
+
+/// The same lookups in a map of the standard library, with the same hash and without a lock: what this machine's memory
+/// takes for them.
+pub(super) fn lookup_in_map(operations: usize) -> Cost {
+    let mut map = None;
+    Box::new(move || {
+        let map: &mut HashMap<u64, Arc<Semaphore>> = map.get_or_insert_with(|| {
+            let entry = |key| (key, Arc::new(Semaphore::new(8)));
+            (0..MILLION).map(entry).collect()
+        });
+        Clock::Wall.nanos_each(operations, || {
+            for key in scattered(MILLION).take(operations) {
+                drop(black_box(map.get(&key).map(Arc::clone)));
             }
         })
     })

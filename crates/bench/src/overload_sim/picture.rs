@@ -8,7 +8,7 @@ use super::{CAPACITY_PER_S, LOADS, Study};
 use crate::svg::{Area, Axis, Line, Panel, Scale, Stroke, Svg};
 
 const WIDTH: f64 = 1240.0;
-const HEIGHT: f64 = 1150.0;
+const HEIGHT: f64 = 1170.0;
 const MARGIN: f64 = 24.0;
 /// Left of a panel, for the numbers and the label of its axis.
 const GUTTER: f64 = 52.0;
@@ -37,7 +37,7 @@ pub(crate) fn svg(study: &Study) -> String {
     row(&mut svg, 120.0, 270.0, &panels);
 
     crowds(&mut svg, study, 482.0);
-    policies(&mut svg, study, 832.0);
+    policies(&mut svg, study, 852.0);
     svg.finish()
 }
 
@@ -53,9 +53,8 @@ fn crowds(svg: &mut Svg, study: &Study, top: f64) {
         top + 20.0,
         12.0,
         "start",
-        "Left: nine tenants send as many requests, those of one cost 32× as much. Middle: four of eight \
-         tenants have weight 4; fair is 80 % from 2× on. Right: clients of four of eight tenants leave \
-         after 100 ms.",
+        "Left: nine tenants send equally often, one for 32× the cost. Middle: four of eight tenants have \
+         weight 4; 80 % is fair from 2× on. Right: clients of four of eight leave after 100 ms.",
     );
     row(
         svg,
