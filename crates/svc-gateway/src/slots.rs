@@ -275,8 +275,8 @@ impl Slots {
         free
     }
 
-    /// Whether it would wait for longer than anybody may: better told at once. Fewer than a turn brings may always wait,
-    /// or who has a turn could not use it.
+    /// Whether it would wait for longer than anybody may: better told at once. Fewer than a turn brings may always
+    /// wait, or who has a turn could not use it.
     fn is_hopeless(&self, work: Work) -> bool {
         if self.tenants.waiting(work.tenant) < self.turn(work) {
             return false;
