@@ -20,7 +20,7 @@ fn degraded(why: Why) -> Standing {
 }
 
 proptest! {
-    #![proptest_config(cases(8))]
+    #![proptest_config(cases(5))]
 
     // req: ED-03
     // attack: J-01, J-02, J-03

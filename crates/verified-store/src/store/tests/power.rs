@@ -16,7 +16,7 @@ fn at_every_step(ops: &[Op], limits: Limits, seed: u64) {
 }
 
 proptest! {
-    #![proptest_config(cases(12))]
+    #![proptest_config(cases(8))]
 
     // req: ED-03
     // attack: K-03, L-16, J-10
