@@ -140,14 +140,10 @@ async fn every_documented_admin_path_answers_by_its_method_only() {
                     401,
                     "{path}"
                 );
-                assert_eq!(
-                    http::post(node.admin, path, &bearer, b"")
-                        .await
-                        .unwrap()
-                        .status,
-                    202,
-                    "{path}"
-                );
+                let posted = http::post(node.admin, path, &bearer, b"").await.unwrap();
+                // A purge of nothing, at a node without an edge, makes no sense.
+                let expected = if path == "/edge/purge" { 400 } else { 202 };
+                assert_eq!(posted.status, expected, "{path}");
             }
         }
     }

@@ -161,8 +161,12 @@ impl Inherited {
         let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
         let names: Vec<&str> = names.split(':').collect();
         let mut fds = ListenFd::from_env();
+        // By their whole names: `edge.socket` is what a unit is called, and no door.
+        let services = [&gateway::HTTP, &gateway::TLS, &edge::HTTP, &edge::TLS];
         let ours = |name: &str| {
-            let of_service = name.starts_with("gateway.") || name.starts_with("edge.");
+            let of_service = services
+                .iter()
+                .any(|doors| doors.iter().any(|door| door.name == name));
             matches!(name, "admin" | "demo") || name == ORIGIN.name || of_service
         };
         let named = |index: usize| names.get(index).filter(|name| ours(name));

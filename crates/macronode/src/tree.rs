@@ -185,13 +185,15 @@ fn admin(text: &NodeText, parts: &Parts) -> Child {
     let edge = parts.edge.clone();
     let view = move || json!(edge.as_ref().map(|edge| edge.view()));
     let admin = admin.with_page(&svc_edge::view::PAGE, Arc::new(view));
-    let admin = match parts.edge.clone() {
-        None => admin,
-        Some(edge) => {
-            let purge = move |query| -> Doing { Box::pin(edge.clone().purge(query)) };
-            admin.with_action(&svc_edge::purge::ACTION, Arc::new(purge))
-        }
+    let edge = parts.edge.clone();
+    let purge = move |query| -> Doing {
+        let edge = edge.clone();
+        Box::pin(async move {
+            let edge = edge.ok_or("the edge of this node is off")?;
+            edge.purge(query).await
+        })
     };
+    let admin = admin.with_action(&svc_edge::purge::ACTION, Arc::new(purge));
     let (admin, door, bounds) = (
         Arc::new(admin),
         parts.doors.admin.clone(),
