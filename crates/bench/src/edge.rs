@@ -141,6 +141,9 @@ impl Stand<'_> {
                 "Varnish works in a process of its own making, which is not counted".to_owned(),
             );
         }
+        if kind == Kind::Bare {
+            return Err("the bare loop waits by a call that valgrind does not know".to_owned());
+        }
         instructions::count(
             kind,
             |under| self.start(kind, under),

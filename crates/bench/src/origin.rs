@@ -9,9 +9,11 @@
 mod answer;
 mod places;
 
+use std::collections::VecDeque;
 use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
@@ -129,11 +131,17 @@ struct Client {
     reader: Reader,
     /// Read, but belonging to requests after the one being worked on.
     inbox: Vec<u8>,
-    /// Not taken by the socket yet.
-    outbox: Vec<u8>,
+    /// Not taken by the socket yet; answers are shared, not copied, so that a large one costs what the system takes.
+    outbox: VecDeque<Unsent>,
     working: bool,
     failing: bool,
     closing: bool,
+}
+
+/// The rest of an answer.
+struct Unsent {
+    answer: Rc<[u8]>,
+    from: usize,
 }
 
 impl Origin {
@@ -273,7 +281,7 @@ impl Origin {
                 }
             }
             Asked::Stats => {}
-            Asked::Unknown => return client.send(answer::NOT_FOUND),
+            Asked::Unknown => return client.send(&Rc::from(answer::NOT_FOUND)),
         }
         let (done, departed, waiting) = (self.done, self.departed, self.places.waiting());
         client.send(&answer::stats(done, departed, waiting))
@@ -295,7 +303,7 @@ impl Origin {
             };
             client.working = false;
             let mut open = match client.failing {
-                true => client.send(answer::FAILED),
+                true => client.send(&Rc::from(answer::FAILED)),
                 false => client.send(self.answers.of_work()),
             };
             let inbox = std::mem::take(&mut client.inbox);
@@ -328,7 +336,7 @@ impl Client {
             stream,
             reader: Reader::new(Kind::Request),
             inbox: Vec::new(),
-            outbox: Vec::new(),
+            outbox: VecDeque::new(),
             working: false,
             failing: false,
             closing: false,
@@ -336,24 +344,21 @@ impl Client {
     }
 
     /// False when the client is gone.
-    fn send(&mut self, bytes: &[u8]) -> bool {
-        let written = match self.outbox.is_empty() {
-            false => 0,
-            true => match self.stream.write(bytes) {
-                Ok(written) => written,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-                Err(_) => return false,
-            },
-        };
-        self.outbox.extend_from_slice(&bytes[written..]);
-        true
+    fn send(&mut self, answer: &Rc<[u8]>) -> bool {
+        let answer = answer.clone();
+        self.outbox.push_back(Unsent { answer, from: 0 });
+        // Where others wait already, the socket is full.
+        self.outbox.len() > 1 || self.flush()
     }
 
     fn flush(&mut self) -> bool {
-        while !self.outbox.is_empty() {
-            match self.stream.write(&self.outbox) {
-                Ok(written) => drop(self.outbox.drain(..written)),
+        while let Some(next) = self.outbox.front_mut() {
+            match self.stream.write(&next.answer[next.from..]) {
+                Ok(written) => next.from += written,
                 Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
+            }
+            if next.from == next.answer.len() {
+                self.outbox.pop_front();
             }
         }
         true

@@ -1,6 +1,7 @@
 //! What the origin is asked, and the bytes it answers with.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 pub(super) const NOT_FOUND: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
@@ -57,27 +58,27 @@ impl Asked {
 
 /// Whole answers, made once.
 #[derive(Debug, Default)]
-pub(super) struct Answers(HashMap<usize, Vec<u8>>);
+pub(super) struct Answers(HashMap<usize, Rc<[u8]>>);
 
 impl Answers {
-    pub(super) fn of_length(&mut self, length: usize) -> &[u8] {
+    pub(super) fn of_length(&mut self, length: usize) -> &Rc<[u8]> {
         let answer = self.0.entry(length);
         answer.or_insert_with(|| ok("application/octet-stream", &vec![b'x'; length]))
     }
 
-    pub(super) fn of_work(&mut self) -> &[u8] {
+    pub(super) fn of_work(&mut self) -> &Rc<[u8]> {
         self.of_length(WORK_BYTES)
     }
 }
 
-pub(super) fn stats(done: u64, departed: u64, waiting: usize) -> Vec<u8> {
+pub(super) fn stats(done: u64, departed: u64, waiting: usize) -> Rc<[u8]> {
     let body = format!("{{\"done\":{done},\"departed\":{departed},\"waiting\":{waiting}}}\n");
     ok("application/json", body.as_bytes())
 }
 
-fn ok(kind: &str, body: &[u8]) -> Vec<u8> {
+fn ok(kind: &str, body: &[u8]) -> Rc<[u8]> {
     let length = body.len();
     let head =
         format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n");
-    [head.as_bytes(), body].concat()
+    [head.as_bytes(), body].concat().into()
 }
