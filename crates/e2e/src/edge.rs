@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -12,6 +13,9 @@ use crate::gateway::PATIENCE;
 use crate::packfile::PackFile;
 use crate::wait::eventually;
 use crate::{START, binary, log, runtime};
+
+/// How long a change of a file may take to be seen, on a machine that has other things to do.
+pub const SEEN: Duration = Duration::from_secs(60);
 
 /// An edge that has said it is ready.
 #[derive(Debug)]
@@ -168,7 +172,7 @@ impl Edge {
     /// If it does not come to that.
     pub async fn pack_is(&self, name: &str, state: &str) {
         let what = format!("{name} is {state}");
-        eventually(&what, PATIENCE, async || {
+        eventually(&what, SEEN, async || {
             self.pack(name).await["state"] == state
         })
         .await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use e2e::command::{macronode, ran};
-use e2e::edge::{Edge, home, picture};
+use e2e::edge::{Edge, SEEN, home, picture};
 use e2e::gateway::{PATIENCE, assert_refusal};
 use e2e::packfile::PackFile;
 use e2e::wait::eventually;
@@ -101,7 +101,7 @@ async fn short_of_memory_nobody_is_let_in_and_the_node_lives() {
     let health = http::get(edge.admin, "/healthz").await.unwrap();
     assert_eq!(health.status, 200);
     edge.reload("limits.memory_bytes = 0\n").await;
-    eventually("there is memory again", PATIENCE, async || {
+    eventually("there is memory again", SEEN, async || {
         edge.get("/tiles/p/0/0/0").await.status == 200
     })
     .await;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use e2e::edge::{Edge, home, picture, place};
-use e2e::gateway::{PATIENCE, assert_refusal};
+use e2e::edge::{Edge, SEEN, home, picture, place};
+use e2e::gateway::assert_refusal;
 use e2e::packfile::{HEADER, PackFile, put};
 use e2e::wait::eventually;
 use serde_json::Value;
@@ -23,12 +23,12 @@ async fn packs_come_and_go_with_their_files_and_with_the_config() {
     edge.pack_is("b", "ready").await;
     assert_eq!(edge.get("/tiles/b/0/0/0").await.body[0], 2);
     place(edge.home(), "b.pmtiles", &picture(3));
-    eventually("the new pack is served", PATIENCE, async || {
+    eventually("the new pack is served", SEEN, async || {
         edge.get("/tiles/b/0/0/0").await.body[0] == 3
     })
     .await;
     fs::remove_file(edge.home().join("a.pmtiles")).unwrap();
-    eventually("the pack is gone", PATIENCE, async || {
+    eventually("the pack is gone", SEEN, async || {
         edge.get("/tiles/a/0/0/0").await.status == 404
     })
     .await;
@@ -42,7 +42,7 @@ async fn packs_come_and_go_with_their_files_and_with_the_config() {
     edge.pack_is("named", "ready").await;
     assert_eq!(edge.get("/tiles/named/0/0/0").await.body[0], 4);
     edge.reload("").await;
-    eventually("the pack is gone", PATIENCE, async || {
+    eventually("the pack is gone", SEEN, async || {
         edge.get("/tiles/named/0/0/0").await.status == 404
     })
     .await;
@@ -85,7 +85,7 @@ async fn a_pack_replaced_while_it_is_read_is_never_mixed_with_another() {
         place(edge.home(), "p.pmtiles", &pack(round));
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    eventually("the last pack is served", PATIENCE, async || {
+    eventually("the last pack is served", SEEN, async || {
         edge.get("/tiles/p/0/0/0").await.body[0] == 20
     })
     .await;
@@ -109,7 +109,7 @@ async fn a_pack_truncated_or_written_to_in_place_is_taken_out_until_it_is_whole(
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.set_len(3000).unwrap();
     for path in ["/tiles/p/1/1/1", "/packs/p"] {
-        eventually("nothing of it is served", PATIENCE, async || {
+        eventually("nothing of it is served", SEEN, async || {
             let answer = edge.get(path).await;
             let whole = answer.status == 200 && answer.body.len() > 2000;
             assert!(

@@ -17,8 +17,10 @@ use crate::shared::Shared;
 
 /// How often files are looked at, where looking is cheap.
 const GLANCE: Duration = Duration::from_secs(1);
-/// Looking takes no more than one part in so many of the time.
-const REST: u32 = 50;
+/// Looking takes no more than one part in so many of the time, unless that would make it rare.
+const REST: u32 = 20;
+/// How often files are looked at in any case.
+const RARELY: Duration = Duration::from_secs(4);
 /// Packs opened beside each other.
 const AT_ONCE: usize = 4;
 /// Names that fit into a line for people.
@@ -42,7 +44,7 @@ pub(crate) async fn keep(context: Context, edge: Arc<Edge>) -> Result<(), Failur
         let rest = (kernel::clock::now() - began) * REST;
         tokio::select! {
             () = context.told_to_end() => return Ok(()),
-            () = tokio::time::sleep(GLANCE.max(rest)) => {}
+            () = tokio::time::sleep(rest.clamp(GLANCE, RARELY)) => {}
             () = shared.look.notified() => {}
         }
     }
