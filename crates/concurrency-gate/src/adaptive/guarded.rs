@@ -151,11 +151,9 @@ impl Guarded {
             return;
         };
         let here = self.level.exact;
-        if self.lately > calm.alarm() {
+        if growth.by_degrees && self.lately > calm.alarm() {
             self.ceiling = Some(here);
-            // Where it went by small steps, it is not far beyond.
-            let near = if growth.each < 1.0 { here * NEAR } else { 0.0 };
-            self.level.set(growth.before.max(near));
+            self.level.set(growth.before.max(here * NEAR));
             self.step = Step::None;
             self.growth = GROWTH;
             self.grow.begin();
@@ -254,12 +252,14 @@ impl Guarded {
         let goal = self.level.exact;
         if goal > before {
             let pace = 2.0 * LATELY * (1.0 - seen.evenness);
-            if pace >= 1.0 {
+            let by_degrees = pace >= 1.0;
+            if by_degrees {
                 self.level.set(before);
             }
             self.step = Step::Up(Growth {
                 before,
                 goal,
+                by_degrees,
                 each: (before * RAMP).max(1.0) / pace.max(1.0),
                 throughput: seen.throughput,
                 flow: seen.flow,

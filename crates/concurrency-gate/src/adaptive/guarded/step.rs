@@ -43,6 +43,7 @@ pub(super) struct Growth {
     pub(super) before: f64,
     /// Where it leads, and how far with each that ends: slow work let in all at once would hold up the quick.
     pub(super) goal: f64,
+    pub(super) by_degrees: bool,
     pub(super) each: f64,
     pub(super) throughput: f64,
     pub(super) flow: f64,
