@@ -287,7 +287,8 @@ async fn the_same_certificates_read_again_close_nothing_and_others_do() {
     assert_eq!((server.connections(), only(&pool).idle), (2, 1));
 }
 
-// attack: F-15, F-16
+// What a name leads to is looked at when it is dialled: no second answer of a resolver gets past that.
+// attack: F-15, F-16, L-02
 #[tokio::test]
 async fn an_inner_address_is_not_dialled_where_only_public_ones_may_be() {
     let origin = Upstream::start().await.unwrap();
