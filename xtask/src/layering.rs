@@ -55,7 +55,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "http1-wire",
         below: &[],
-        below_in_tests: &[],
+        below_in_tests: &["model-kit"],
     },
     Layer {
         name: "http-rules",

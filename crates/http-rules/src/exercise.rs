@@ -6,24 +6,7 @@ mod decode;
 mod framing;
 mod range;
 
-use std::path::Path;
-
-/// Puts every kept seed of a target to its law.
-fn replay(target: &str, least: usize, law: fn(&[u8])) {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    let seeds = std::fs::read_dir(corpus.join(target)).unwrap();
-    let kept: Vec<_> = seeds
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "seed")
-        })
-        .collect();
-    assert!(kept.len() >= least, "the corpus of {target} is gone");
-    for seed in kept {
-        law(&std::fs::read(&seed).unwrap());
-    }
-}
+use model_kit::corpus::replay;
 
 // req: AC-08
 #[test]

@@ -2,8 +2,7 @@
 
 mod answer;
 
-use std::path::Path;
-
+use model_kit::corpus::replay;
 use proptest::prelude::*;
 
 use crate::{Asked, BodyReader, Framing, HeadReader, Payload, Piece, Sending};
@@ -13,19 +12,7 @@ use bytes::BytesMut;
 // req: AC-08
 #[test]
 fn the_corpus_of_answers_is_read() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/answer");
-    let mut kept = 0;
-    for entry in std::fs::read_dir(corpus).unwrap() {
-        let path = entry.unwrap().path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "seed")
-        {
-            answer::exercise(&std::fs::read(&path).unwrap());
-            kept += 1;
-        }
-    }
-    assert!(kept >= 10, "the corpus of answers is gone");
+    replay("answer", 10, answer::exercise);
 }
 
 /// An answer as its author meant it.

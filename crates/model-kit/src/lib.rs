@@ -1,6 +1,8 @@
-//! What the tests of runtime-free primitives share: counted models, seeded bugs, polling by hand, counted allocations.
+//! What the tests of runtime-free crates share: counted models, seeded bugs, polling by hand, counted allocations,
+//! replayed corpora.
 
 pub mod allocations;
+pub mod corpus;
 pub mod hand;
 #[cfg(loom)]
 mod loom_model;
