@@ -67,15 +67,17 @@ fn metrics(effort: Effort) -> Vec<Metric> {
             },
             goal_ratio: 1.0,
         },
-        spawn("spawn, ends at once", tasks, Waits::No, Peers::Bare),
-        spawn("spawn, waits once", tasks, Waits::Once, Peers::Bare),
-        spawn(
+        spawn::<USUAL>("spawn, ends at once", tasks, Waits::No, Peers::Bare),
+        spawn::<USUAL>("spawn, waits once", tasks, Waits::Once, Peers::Bare),
+        spawn::<LEAST>("spawn, empty, ends at once", tasks, Waits::No, Peers::Bare),
+        spawn::<LEAST>("spawn, empty, waits once", tasks, Waits::Once, Peers::Bare),
+        spawn::<LEAST>(
             "spawn, two threads, CPU",
             tasks,
             Waits::Once,
             Peers::BareOnThreads,
         ),
-        spawn("spawn, owned by a set", tasks, Waits::Once, Peers::JoinSet),
+        spawn::<LEAST>("spawn, owned by a set", tasks, Waits::Once, Peers::JoinSet),
     ]
 }
 
@@ -132,11 +134,17 @@ enum Waits {
     Once,
 }
 
-async fn unit(waits: Waits) -> u64 {
+/// Bytes a task holds: less than any of the node's does, the smallest of which waits for a socket.
+const USUAL: usize = 128;
+/// A task without anything fills the runtime's 128-byte cell to the last byte, so that whatever is added takes two.
+const LEAST: usize = 0;
+
+async fn unit<const HELD: usize>(waits: Waits, held: [u8; HELD]) -> u64 {
     match waits {
         Waits::No => {}
         Waits::Once => tokio::task::yield_now().await,
     }
+    black_box(&held);
     7
 }
 
@@ -148,21 +156,26 @@ enum Peers {
     JoinSet,
 }
 
-fn spawn(name: &'static str, tasks: usize, waits: Waits, peers: Peers) -> Metric {
+fn spawn<const HELD: usize>(
+    name: &'static str,
+    tasks: usize,
+    waits: Waits,
+    peers: Peers,
+) -> Metric {
     let threads = peers == Peers::BareOnThreads;
     let clock = if threads { Clock::Cpu } else { Clock::Wall };
     let (peer, theirs, goal_ratio) = match peers {
-        Peers::JoinSet => ("JoinSet", spawn_in_set(tasks, waits), 1.0),
+        Peers::JoinSet => ("JoinSet", spawn_in_set::<HELD>(tasks, waits), 1.0),
         Peers::Bare | Peers::BareOnThreads => (
             "tokio::spawn",
-            spawn_bare(tasks, waits, threads, clock),
+            spawn_bare::<HELD>(tasks, waits, threads, clock),
             1.1,
         ),
     };
     Metric {
         name,
         unit: "ns",
-        ours: spawn_counted(tasks, waits, threads, clock),
+        ours: spawn_counted::<HELD>(tasks, waits, threads, clock),
         peer: Peer::Rival { name: peer, theirs },
         goal_ratio,
     }
@@ -171,7 +184,12 @@ fn spawn(name: &'static str, tasks: usize, waits: Waits, peers: Peers) -> Metric
 /// Spawned in batches, the way connections come: a few under way at a time.
 const BATCH: usize = 100;
 
-fn spawn_counted(tasks: usize, waits: Waits, threads: bool, clock: Clock) -> Cost {
+fn spawn_counted<const HELD: usize>(
+    tasks: usize,
+    waits: Waits,
+    threads: bool,
+    clock: Clock,
+) -> Cost {
     let runtime = runtime(threads);
     Box::new(move || {
         let group = TaskGroup::new(&Registry::default());
@@ -179,7 +197,9 @@ fn spawn_counted(tasks: usize, waits: Waits, threads: bool, clock: Clock) -> Cos
         clock.nanos_each(tasks, || {
             runtime.block_on(async {
                 for _ in 0..tasks / BATCH {
-                    let batch: Vec<_> = (0..BATCH).map(|_| spawner.spawn(unit(waits))).collect();
+                    let batch: Vec<_> = (0..BATCH)
+                        .map(|_| spawner.spawn(unit(waits, [0; HELD])))
+                        .collect();
                     for task in batch {
                         black_box(task.join().await);
                     }
@@ -189,13 +209,15 @@ fn spawn_counted(tasks: usize, waits: Waits, threads: bool, clock: Clock) -> Cos
     })
 }
 
-fn spawn_bare(tasks: usize, waits: Waits, threads: bool, clock: Clock) -> Cost {
+fn spawn_bare<const HELD: usize>(tasks: usize, waits: Waits, threads: bool, clock: Clock) -> Cost {
     let runtime = runtime(threads);
     Box::new(move || {
         clock.nanos_each(tasks, || {
             runtime.block_on(async {
                 for _ in 0..tasks / BATCH {
-                    let batch: Vec<_> = (0..BATCH).map(|_| tokio::spawn(unit(waits))).collect();
+                    let batch: Vec<_> = (0..BATCH)
+                        .map(|_| tokio::spawn(unit(waits, [0; HELD])))
+                        .collect();
                     for task in batch {
                         black_box(task.await.expect("it does not panic"));
                     }
@@ -205,7 +227,7 @@ fn spawn_bare(tasks: usize, waits: Waits, threads: bool, clock: Clock) -> Cost {
     })
 }
 
-fn spawn_in_set(tasks: usize, waits: Waits) -> Cost {
+fn spawn_in_set<const HELD: usize>(tasks: usize, waits: Waits) -> Cost {
     let runtime = runtime(false);
     Box::new(move || {
         let mut set = tokio::task::JoinSet::new();
@@ -213,7 +235,7 @@ fn spawn_in_set(tasks: usize, waits: Waits) -> Cost {
             runtime.block_on(async {
                 for _ in 0..tasks / BATCH {
                     for _ in 0..BATCH {
-                        set.spawn(unit(waits));
+                        set.spawn(unit(waits, [0; HELD]));
                     }
                     while let Some(done) = set.join_next().await {
                         black_box(done.expect("it does not panic"));
