@@ -256,6 +256,11 @@ where
         self.status.lock().clone()
     }
 
+    /// Everything in force, defaults included, secrets masked.
+    pub fn document(&self) -> serde_json::Value {
+        self.loaded.lock().document().clone()
+    }
+
     /// The config child's life: waits for requests, lets them settle, reloads.
     pub async fn run(
         self: Arc<Self>,

@@ -87,6 +87,15 @@ impl ShutdownRequests {
         self.count.send_modify(|count| *count += 1);
     }
 
+    /// Asks unless somebody has: for who repeats a request without meaning more by it. Whether this was the first.
+    pub fn begin(&self) -> bool {
+        self.count.send_if_modified(|count| {
+            let first = *count == 0;
+            *count = (*count).max(1);
+            first
+        })
+    }
+
     /// How often it was asked.
     pub fn count(&self) -> u64 {
         *self.count.borrow()
@@ -105,6 +114,18 @@ impl ShutdownRequests {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // req: KN-09
+    #[test]
+    fn who_only_wants_it_begun_never_aborts_it() {
+        let requests = ShutdownRequests::default();
+        assert!(requests.begin());
+        assert!(!requests.begin());
+        assert_eq!(requests.count(), 1);
+        requests.request();
+        assert!(!requests.begin());
+        assert_eq!(requests.count(), 2);
+    }
 
     // req: KN-09
     #[tokio::test]

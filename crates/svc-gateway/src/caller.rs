@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fair_queue::{Class, Work};
@@ -122,7 +123,8 @@ fn caller(plan: &Plan, identity: Option<Arc<Identity>>, address: IpAddr, trusted
         caller.class = Class(identity.class.0);
         caller.identity = Some(identity);
         if let Some(terms) = caller.terms(plan) {
-            (caller.class, caller.weight) = (terms.class, terms.weight);
+            caller.class = terms.class;
+            caller.weight = terms.weight.load(Ordering::Relaxed);
         }
     }
     caller

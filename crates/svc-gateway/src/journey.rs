@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use concurrency_gate::{Lease, Outcome};
+use concurrency_gate::Outcome;
 use http::{HeaderValue, Method, Request, Uri};
 use upstream::Timing;
 
 use crate::backend::Backend;
 use crate::caller::Caller;
 use crate::config::AccessLevel;
+use crate::gates::GateLease;
 use crate::heads::Heads;
 use crate::metrics::CLASSES;
 use crate::naming::{self, Names};
@@ -33,7 +34,7 @@ pub(crate) struct Journey {
     asked: Option<(Method, Uri)>,
     backend: Option<Arc<Backend>>,
     place: Option<Place>,
-    lease: Option<Lease<'static, String>>,
+    lease: Option<GateLease>,
     _presence: Option<Presence>,
     stream: Option<Stream>,
     times: Times,
@@ -110,7 +111,7 @@ impl Journey {
         self.backend = Some(backend.clone());
     }
 
-    pub(crate) fn gated(&mut self, lease: Lease<'static, String>) {
+    pub(crate) fn gated(&mut self, lease: GateLease) {
         self.lease = Some(lease);
     }
 

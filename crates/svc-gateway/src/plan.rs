@@ -1,9 +1,9 @@
 //! A config made ready to be followed: one whole snapshot, which each request holds from its head to its end.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-use concurrency_gate::KeyHandle;
 use fair_queue::Class;
 use hashbrown::HashMap;
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -13,6 +13,7 @@ use rate_quota::Quota;
 
 use crate::backend::Backend;
 use crate::config::{AccessLevel, ClassName, GatewayText, RateText, RouteText};
+use crate::gates::RouteGate;
 use crate::keys::Keys;
 use crate::metrics::RouteMetrics;
 use crate::policy::Policy;
@@ -44,10 +45,11 @@ pub(crate) struct Plan {
 }
 
 /// What is known of a tenant.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Terms {
     pub(crate) class: Class,
-    pub(crate) weight: u32,
+    /// As configured, until an operator says otherwise.
+    pub(crate) weight: AtomicU32,
     pub(crate) rate: Option<Arc<Quota>>,
 }
 
@@ -65,7 +67,7 @@ pub(crate) struct Route {
     pub(crate) body_bytes: u64,
     pub(crate) decode: bool,
     pub(crate) cost: u64,
-    pub(crate) gate: Option<KeyHandle<String>>,
+    pub(crate) gate: Option<RouteGate>,
     pub(crate) rate: Option<(RateText, Arc<Quota>)>,
     pub(crate) identity_required: bool,
     pub(crate) retry: Retry,
@@ -166,6 +168,9 @@ impl Plan {
         for renewal in renewals {
             renewal.apply(&plan.text.classes);
         }
+        for gate in plan.gates() {
+            gate.renew();
+        }
         Ok(plan)
     }
 
@@ -176,6 +181,13 @@ impl Plan {
     /// An upstream by name.
     pub(crate) fn backend(&self, name: &str) -> Option<&Arc<Backend>> {
         self.backends.iter().find(|backend| backend.name == name)
+    }
+
+    /// The gates of its routes.
+    pub(crate) fn gates(&self) -> impl Iterator<Item = &RouteGate> {
+        self.router
+            .targets()
+            .filter_map(|route| route.gate.as_ref())
     }
 
     fn route(&self, name: &str) -> Option<&Arc<Route>> {
@@ -222,7 +234,7 @@ fn tenants(text: &GatewayText, before: Option<&Plan>) -> HashMap<String, Terms> 
         let kept = same.and_then(|before| before.tenants.get(name)?.rate.clone());
         let terms = Terms {
             class: class(tenant.class),
-            weight: tenant.weight,
+            weight: AtomicU32::new(tenant.weight),
             rate: kept.or_else(|| Some(Arc::new(quota::new(tenant.rate.as_ref()?)))),
         };
         (name.clone(), terms)
@@ -274,7 +286,7 @@ impl Route {
             body_bytes: text.body_bytes.unwrap_or(gateway.limits.body_bytes),
             decode: text.decode,
             cost: text.cost.unwrap_or(1),
-            gate: shared.gate_of(&name, text)?,
+            gate: shared.gates.of(&name, text, shared.timeline.now())?,
             rate: same_rate.or_else(|| text.rate.map(|rate| (rate, Arc::new(quota::new(&rate))))),
             identity_required: text.identity.unwrap_or(gateway.identity.required),
             retry: Retry {

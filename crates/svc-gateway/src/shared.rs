@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use concurrency_gate::{Gate, GateConfig, KeyHandle, Limit};
 use hashbrown::HashMap;
 use http_rules::forward::Node;
 use kernel::Kernel;
@@ -18,8 +17,8 @@ use kernel::pool::PoolHandle;
 use kernel::tasks::Spawner;
 use passport::Seed;
 
-use crate::config::RouteText;
 use crate::dispatch::Sending;
+use crate::gates::Gates;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::slots::Place;
@@ -46,22 +45,16 @@ pub(crate) struct Shared {
     workers: OnceLock<PoolHandle<Sending>>,
     tunnels: ArcSwapOption<Spawner>,
     lingering: ArcSwapOption<Spawner>,
-    gates: Gate<String>,
+    /// Routes with a bound of their own.
+    pub(crate) gates: Gates,
     /// Who had to wait or was refused.
     pub(crate) ledger: Ledger,
     inflight: AtomicU32,
     streams: Lock<HashMap<u64, u32>>,
 }
 
-/// Routes with a bound of their own. The config allows no more.
-const GATES: usize = 10_000;
-
 impl Shared {
     pub(crate) fn new(kernel: &Kernel) -> Result<Arc<Self>, String> {
-        let config = GateConfig {
-            keys_max: GATES,
-            ..GateConfig::new(Limit::fixed(1))
-        };
         let unique = format!("macronode-{:08x}", fastrand::u32(..));
         Ok(Arc::new(Self {
             kernel: kernel.clone(),
@@ -74,25 +67,11 @@ impl Shared {
             workers: OnceLock::new(),
             tunnels: ArcSwapOption::empty(),
             lingering: ArcSwapOption::empty(),
-            gates: Gate::new(config).expect("the default limit is allowed"),
+            gates: Gates::new(),
             ledger: Ledger::new(),
             inflight: AtomicU32::new(0),
             streams: Lock::new(&STREAMS, HashMap::new()),
         }))
-    }
-
-    /// The gate of a route that has one. A gate that is known keeps its count and takes the new limit.
-    pub(crate) fn gate_of(
-        &self,
-        name: &str,
-        text: &RouteText,
-    ) -> Result<Option<KeyHandle<String>>, String> {
-        let Some(max) = text.inflight else {
-            return Ok(None);
-        };
-        let limit = Limit::fixed(max).with_queue(text.waiting.unwrap_or(0));
-        let handle = self.gates.register(name.to_owned(), limit);
-        handle.map(Some).map_err(|error| error.to_string())
     }
 
     /// Who does the work in `pool` mode.
