@@ -41,7 +41,7 @@ pub(crate) static CONFIG: ChildSpec = ChildSpec {
 };
 
 /// Every child this node may have, for the reference page.
-pub(crate) static SPECS: [&ChildSpec; 32] = [
+pub(crate) static SPECS: [&ChildSpec; 33] = [
     &ADMIN,
     &CONFIG,
     &reporter::REPORTER,
@@ -60,6 +60,7 @@ pub(crate) static SPECS: [&ChildSpec; 32] = [
     &edge::PACKS,
     &edge::ORIGINS,
     &edge::FILLS,
+    &edge::BUCKET,
     &edge::HTTP[0],
     &edge::HTTP[1],
     &edge::HTTP[2],

@@ -9,11 +9,13 @@ use strict_config::Report;
 pub use bounds::{LimitsText, TimeoutsText};
 pub use front_door::text::TlsText;
 pub use origins::{CookiesText, LifetimeText, OriginText, QueryText, RangesText, RedirectsText};
+pub use s3::S3Text;
 pub use store::StoreText;
 
 mod bounds;
 mod check;
 mod origins;
+mod s3;
 mod store;
 
 pub(crate) use check::is_name;

@@ -19,6 +19,7 @@ pub(crate) use fill::{Desk, FILLS, FILLS_AGAIN, Fill, Filling, POOL, POOL_SIZE};
 pub(crate) use reader::Reader;
 pub(crate) use room::Room;
 
+mod afar;
 mod board;
 mod fill;
 mod intake;
@@ -39,6 +40,8 @@ pub(crate) struct Flight {
     state: Lock<State>,
     /// What it brings is out of date already: it was purged or changed while under way.
     void: AtomicBool,
+    /// Something past its time came out of the depot and is kept now.
+    brought: AtomicBool,
     waiting: AtomicU32,
     room: Arc<Room>,
     /// Bytes of its pieces, given back with the last who holds it.
@@ -69,6 +72,8 @@ struct State {
 #[derive(Clone)]
 enum Landed {
     Whole(Arc<Entry>),
+    /// It was kept elsewhere, and no origin was asked.
+    Brought(Arc<Entry>),
     Failed(Failure),
 }
 
@@ -76,6 +81,8 @@ enum Landed {
 pub(crate) enum Arrival {
     /// All of it.
     Whole(Arc<Entry>),
+    /// All of it, out of the depot.
+    Brought(Arc<Entry>),
     /// The head, and a body that is still coming.
     Coming(Arc<Head>, Reader),
     /// Nothing.
@@ -87,6 +94,7 @@ impl Flight {
         Arc::new(Self {
             state: Lock::new(&FLIGHT, State::default()),
             void: AtomicBool::new(false),
+            brought: AtomicBool::new(false),
             waiting: AtomicU32::new(0),
             room: room.clone(),
             held: AtomicU64::new(0),
@@ -112,6 +120,15 @@ impl Flight {
 
     pub(crate) fn is_void(&self) -> bool {
         self.void.load(Ordering::Acquire)
+    }
+
+    /// There is something to stand in for it by now.
+    pub(crate) fn note_brought(&self) {
+        self.brought.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn has_brought(&self) -> bool {
+        self.brought.load(Ordering::Acquire)
     }
 
     /// Whether somebody has seen something of it, so that it cannot begin again.
@@ -178,6 +195,10 @@ impl Flight {
         self.end(Landed::Whole(entry));
     }
 
+    pub(crate) fn bring(&self, entry: Arc<Entry>) {
+        self.end(Landed::Brought(entry));
+    }
+
     pub(crate) fn fail(&self, failure: Failure) {
         self.end(Landed::Failed(failure));
     }
@@ -238,6 +259,7 @@ impl Waiting {
             let mut state = flight.state.lock();
             let arrival = match (&state.landed, &state.head) {
                 (Some(Landed::Whole(entry)), _) => Arrival::Whole(entry.clone()),
+                (Some(Landed::Brought(entry)), _) => Arrival::Brought(entry.clone()),
                 (Some(Landed::Failed(failure)), _) => Arrival::Failed(*failure),
                 (None, Some(head)) => {
                     let head = head.clone();
@@ -264,7 +286,9 @@ impl Waiting {
         poll_fn(|cx| {
             let mut state = flight.state.lock();
             match &state.landed {
-                Some(Landed::Whole(entry)) => Poll::Ready(Ok(entry.clone())),
+                Some(Landed::Whole(entry) | Landed::Brought(entry)) => {
+                    Poll::Ready(Ok(entry.clone()))
+                }
                 Some(Landed::Failed(failure)) => Poll::Ready(Err(*failure)),
                 None => {
                     state.wake_later(visit.number, cx);

@@ -25,6 +25,7 @@ use serve::Saying;
 
 mod build;
 pub(crate) mod clock;
+pub(crate) mod depot;
 pub(crate) mod entry;
 pub(crate) mod failure;
 mod fetch;
@@ -64,6 +65,8 @@ struct Trip<'a> {
     if_error: bool,
     /// The headers that decide whose answer it is, where they are known.
     variant: Option<Variant>,
+    /// Whether what comes of it is for this request only.
+    alone: bool,
 }
 
 impl Trip<'_> {
@@ -173,6 +176,7 @@ impl Origins {
             stale: None,
             if_error: false,
             variant: None,
+            alone: false,
         };
         if let Some(answer) = self.look(&mut trip).await {
             return answer;

@@ -49,7 +49,8 @@ impl Shared {
         let lasting = text.store.as_ref().and_then(|text| text.dir.as_ref());
         let lasting = lasting.map(|_| store.clone());
         let (of_packs, of_origins) = text.memory();
-        let origins = Origins::new(kernel, &disk, lasting, of_origins);
+        let s3 = text.store.as_ref().and_then(|text| text.s3.as_ref());
+        let origins = Origins::new(kernel, &disk, lasting, s3, of_origins)?;
         origins.apply(kernel, &disk, &text.origins)?;
         Ok(Arc::new(Self {
             kernel: kernel.clone(),

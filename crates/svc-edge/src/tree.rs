@@ -72,15 +72,30 @@ pub static FILLS: ChildSpec = ChildSpec {
     essential: true,
 };
 
+/// Who carries answers to the bucket.
+pub static BUCKET: ChildSpec = ChildSpec {
+    name: "edge.bucket",
+    doc: "puts answers of origins into the bucket behind the store, and removes what is forgotten there",
+    depends_on: &[],
+    phase: Phase::Work,
+    restart: Restart::Always,
+    essential: false,
+};
+
 /// Its part of the reference.
 pub static TABLES: Tables = Tables {
-    queues: &[&flight::FILLS, &flight::FILLS_AGAIN],
+    queues: &[
+        &flight::FILLS,
+        &flight::FILLS_AGAIN,
+        &origin::depot::ERRANDS,
+    ],
     tasks: &[&origin::keeper::ORIGIN],
     locks: &[
         &origin::kept::KEPT,
         &flight::FLIGHTS,
         &flight::FLIGHT,
         &flight::TICKET,
+        &origin::depot::LEAVING,
     ],
     metrics: &metrics::ALL,
 };
@@ -114,6 +129,12 @@ pub fn children(
         let pool = pool.clone();
         async move { pool.run(context).await }
     }));
+    let desk = edge.shared.origins.desk.clone();
+    if let Some(depot) = desk.depot.clone() {
+        children.push(Child::new(&BUCKET, move |context| {
+            origin::depot::run(context, desk.clone(), depot.clone())
+        }));
+    }
     let plain = plain.into_iter().zip(&HTTP);
     children.extend(plain.map(|(door, spec)| open(edge, door, spec, Edge::plain_door)));
     let secure = secure.into_iter().zip(&TLS);

@@ -87,6 +87,9 @@ fn store(text: &EdgeText, amnesia: bool, report: &mut Report) {
         let remedy = "lower object_bytes, or raise bytes";
         report.contradiction(&["object_bytes", "bytes"], what, remedy);
     }
+    if let Some(s3) = &store.s3 {
+        report.within("s3", |report| super::s3::check(s3, report));
+    }
 }
 
 /// Whether a pack may be called that: its name is one segment of an address, and means nothing else there.

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::S3Text;
+
 /// The store of objects.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug)]
 #[serde(deny_unknown_fields, default)]
@@ -19,6 +21,8 @@ pub struct StoreText {
     /// Objects at once.
     #[schemars(range(min = 1, max = 100_000_000), extend("x-reload" = "restart"))]
     pub objects: u64,
+    /// A bucket that answers of origins are kept in as well; absent: none.
+    pub s3: Option<S3Text>,
 }
 
 impl Default for StoreText {
@@ -28,6 +32,7 @@ impl Default for StoreText {
             bytes: 256 * 1024 * 1024,
             object_bytes: 64 * 1024 * 1024,
             objects: 1_000_000,
+            s3: None,
         }
     }
 }

@@ -66,6 +66,40 @@ fn amnesia_refuses_a_disk_to_write_to() {
     );
 }
 
+// req: ED-03, ED-13
+#[test]
+fn a_bucket_is_named_whole_and_keeps_its_secrets_also_under_amnesia() {
+    let good = "[edge.store.s3]\nendpoint = \"https://s3.test\"\nbucket = \"tiles\"\naccess_key = \"id\"\n\
+                secret_key = \"hush\"\n";
+    assert_eq!(mistakes(good), "");
+    assert_eq!(mistakes(&format!("amnesia = true\n{good}")), "");
+    for (from, to, said) in [
+        ("https://s3.test", "s3.test", "not a URL"),
+        ("https://s3.test", "https://s3.test/path", "neither path"),
+        ("\"tiles\"", "\"Tiles\"", "lower-case letters"),
+        ("secret_key = \"hush\"\n", "", "no credentials"),
+    ] {
+        let told = mistakes(&good.replace(from, to));
+        assert!(told.contains(said), "{said} in {told}");
+        assert!(!told.contains("hush"), "{told}");
+    }
+    let json = "{\"endpoint\":\"https://s3.test\",\"bucket\":\"tiles\",\"access_key\":\"id\",\"secret_key\":\"hush\"}";
+    let text: S3Text = serde_json::from_str(json).unwrap();
+    let (endpoint, bucket) = text.bucket().unwrap();
+    assert_eq!(
+        (endpoint.authority(), bucket.host()),
+        ("s3.test".to_owned(), "s3.test")
+    );
+    let named = S3Text {
+        path_style: false,
+        ..text
+    };
+    let (endpoint, bucket) = named.bucket().unwrap();
+    assert_eq!(endpoint.authority(), "tiles.s3.test");
+    assert_eq!(bucket.host(), "tiles.s3.test");
+    assert!(!format!("{named:?}{bucket:?}").contains("hush"));
+}
+
 // req: ED-01, ED-12
 #[test]
 fn every_mistake_is_said_at_once() {

@@ -12,6 +12,7 @@ use kernel::queue::{OnFull, QueueSpec};
 use upstream::{Reply, Tried};
 
 use crate::origin::clock::Clock;
+use crate::origin::depot::Depot;
 use crate::origin::entry::{Entry, Head, Resource, tags_of};
 use crate::origin::failure::Failure;
 use crate::origin::heads;
@@ -20,6 +21,7 @@ use crate::origin::metrics::OriginMetrics;
 use crate::origin::mount::Target;
 use crate::origin::shelf::Shelf;
 
+use super::afar::Afar;
 use super::board::{Board, Course};
 use super::intake::{self, Intake};
 use super::retry::{delay, is_passing};
@@ -60,10 +62,12 @@ pub(crate) const POOL_SIZE: PoolSize = PoolSize {
 
 /// What all fetches share.
 pub(crate) struct Desk {
-    pub(crate) clock: Clock,
+    pub(crate) clock: Arc<Clock>,
     pub(crate) kept: Kept,
     pub(crate) board: Board,
     pub(crate) shelf: Shelf,
+    /// Behind the shelf, where there is one.
+    pub(crate) depot: Option<Arc<Depot>>,
     /// This node's name in `Via` and `CDN-Loop`.
     pub(crate) node: Node,
     pub(crate) metrics: OriginMetrics,
@@ -97,6 +101,8 @@ pub(crate) struct Fill {
     pub(crate) asked: HeaderMap,
     /// What is kept and asked about.
     pub(crate) stale: Option<Arc<Entry>>,
+    /// Whether what comes is for one request only, which wants it from the origin.
+    pub(crate) alone: bool,
 }
 
 /// Nobody waits for what nobody works on.
@@ -132,18 +138,28 @@ impl Fill {
             return;
         }
         self.flight.clear();
+        let stale = match self.look_afar().await {
+            Afar::Fresh(kept) => {
+                if let Some(kept) = kept {
+                    self.write_down(kept, false).await;
+                }
+                return;
+            }
+            Afar::Stale(stale) => stale,
+        };
+        let stale = stale.as_ref().or(self.stale.as_ref());
         let settings = self.target.settings();
         let (mut target, mut conditional) = (self.target.clone(), true);
         let (mut failures, mut hops) = (0, 0);
         loop {
             let last = failures + 1 >= settings.tries;
-            let attempt = self.attempt(&target, conditional, last);
+            let attempt = self.attempt(&target, stale.filter(|_| conditional), last);
             let attempt = tokio::time::timeout(settings.fill, attempt).await;
             let failure = match attempt.unwrap_or(Attempt::Failed(Failure::Late)) {
                 Attempt::Landed(kept) => {
                     // Behind the time limit: the disk has its own pace, and nobody waits for it.
                     if let Some(kept) = kept {
-                        self.write_down(kept).await;
+                        self.write_down(kept, true).await;
                     }
                     return;
                 }
@@ -175,8 +191,7 @@ impl Fill {
         }
     }
 
-    async fn attempt(&self, target: &Target, conditional: bool, last: bool) -> Attempt {
-        let stale = self.stale.as_ref().filter(|_| conditional);
+    async fn attempt(&self, target: &Target, stale: Option<&Arc<Entry>>, last: bool) -> Attempt {
         let asked_at_ms = self.desk.clock.now_ms();
         let answer = match self.ask(target, stale).await {
             Ok(answer) => answer,
@@ -351,23 +366,29 @@ impl Fill {
 
     /// Keeps it if it may be kept, and gives it to who waits. What is kept for the address now is to be written down.
     fn land(&self, head: Head, body: bytes::Bytes) -> Option<Arc<Resource>> {
-        let (desk, key, settings) = (&self.desk, &self.target.key, self.target.settings());
-        let tags = tags_of(&head.headers, &settings.tags);
+        let tags = tags_of(&head.headers, &self.target.settings().tags);
         let entry = Arc::new(Entry::new(head, body, tags));
-        let keeps = entry.head.policy.is_ok() && !self.flight.is_void();
-        let resource = keeps.then(|| desk.kept.put(key, entry.clone(), settings.variants));
-        // Purged while it was put away: whoever purges marks first and removes then.
-        if keeps && self.flight.is_void() {
-            desk.kept.remove(key);
-        }
-        desk.board.leave(&self.course, &self.flight);
+        let resource = self.keep(&entry);
+        self.desk.board.leave(&self.course, &self.flight);
         self.flight.land(entry);
         resource
     }
 
-    /// Puts what is kept for the address on the disk. Others may do the same for another variant: whoever wrote what
+    /// Keeps it if it may be kept.
+    pub(super) fn keep(&self, entry: &Arc<Entry>) -> Option<Arc<Resource>> {
+        let (kept, key) = (&self.desk.kept, &self.target.key);
+        let keeps = entry.head.policy.is_ok() && !self.flight.is_void();
+        let resource = keeps.then(|| kept.put(key, entry.clone(), self.target.settings().variants));
+        // Purged while it was put away: whoever purges marks first and removes then.
+        if keeps && self.flight.is_void() {
+            kept.remove(key);
+        }
+        resource
+    }
+
+    /// Puts what is kept for the address on the disk, and where it is news into the depot. Others may do the same for another variant: whoever wrote what
     /// is no longer the latest writes again.
-    async fn write_down(&self, mut resource: Arc<Resource>) {
+    async fn write_down(&self, mut resource: Arc<Resource>, is_news: bool) {
         const ROUNDS: usize = 8;
         let (desk, key) = (&self.desk, &self.target.key);
         for _ in 0..ROUNDS {
@@ -379,6 +400,8 @@ impl Fill {
         }
         if self.flight.is_void() {
             desk.shelf.remove(key).await;
+        } else if let Some(depot) = desk.depot.as_ref().filter(|_| is_news) {
+            depot.offer(key);
         }
     }
 }

@@ -53,7 +53,7 @@ impl Body for Reader {
             return Poll::Ready(Some(Ok(Frame::data(piece.clone()))));
         }
         match &state.landed {
-            Some(Landed::Whole(_)) => Poll::Ready(None),
+            Some(Landed::Whole(_) | Landed::Brought(_)) => Poll::Ready(None),
             Some(Landed::Failed(_)) => Poll::Ready(Some(Err(BrokenOff::Origin))),
             None => {
                 state.wake_later(this.visitor, cx);

@@ -11,11 +11,12 @@ use kernel::blocking::Blocking;
 use upstream::{Allow, ClientTls, EndpointSpec, Pool, PoolSpec, TlsText};
 use verified_store::Store;
 
-use crate::config::OriginText;
+use crate::config::{OriginText, S3Text};
 use crate::flight::{Board, Desk};
 
 use super::Origins;
 use super::clock::Clock;
+use super::depot::Depot;
 use super::kept::Kept;
 use super::metrics::{OriginMetrics, sample};
 use super::mount::{Mount, Origin, Settings};
@@ -25,30 +26,36 @@ use super::shelf::Shelf;
 const COMING_BYTES: u64 = 64 * 1024 * 1024;
 
 impl Origins {
-    /// No origins yet. `store` is where answers outlive the node, if they are to.
+    /// No origins yet. `store` and `s3` are where answers outlive the node, if they are to.
     pub(crate) fn new(
         kernel: &Kernel,
         disk: &Blocking,
         store: Option<Store>,
+        s3: Option<&S3Text>,
         memory_bytes: u64,
-    ) -> Arc<Self> {
+    ) -> Result<Arc<Self>, String> {
         let unique = format!("macronode-{:08x}", fastrand::u32(..));
+        let clock = Arc::new(Clock::start());
+        let depot = s3
+            .map(|text| Depot::new(kernel, disk, &clock, text))
+            .transpose();
         let desk = Desk {
-            clock: Clock::start(),
+            clock,
             kept: Kept::new(memory_bytes),
             board: Board::new(memory_bytes.max(COMING_BYTES)),
             shelf: Shelf::new(store, disk.clone()),
+            depot: depot.map_err(|error| format!("store.s3: {error}"))?,
             node: Node::new(&unique).expect("letters, digits and a hyphen are a token"),
             metrics: OriginMetrics::new(&kernel.registry),
         };
         let desk = Arc::new(desk);
         sample(&desk, &kernel.registry);
-        Arc::new(Self {
+        Ok(Arc::new(Self {
             desk,
             mounts: ArcSwap::default(),
             workers: OnceLock::new(),
             alone: AtomicU64::new(0),
-        })
+        }))
     }
 
     /// These from the next request on. Hosts that stay keep their connections; what is kept stays as well.
@@ -115,7 +122,8 @@ fn pool_spec(text: &OriginText, endpoint: EndpointSpec) -> Result<PoolSpec, Stri
         .iter()
         .map(network)
         .collect::<Result<_, _>>()?;
-    let tls = endpoint.is_secure().then(|| trust(text)).transpose()?;
+    let tls = endpoint.is_secure().then(|| trust(text.ca.as_deref()));
+    let tls = tls.transpose()?;
     Ok(PoolSpec {
         tls,
         allow: Allow::PublicOnly {
@@ -128,9 +136,10 @@ fn pool_spec(text: &OriginText, endpoint: EndpointSpec) -> Result<PoolSpec, Stri
     })
 }
 
-fn trust(text: &OriginText) -> Result<ClientTls, String> {
-    let (roots, from) = match &text.ca {
-        Some(file) => (std::fs::read(file), file.as_str()),
+/// Who may sign: those in the file, else whom the system trusts.
+pub(super) fn trust(ca: Option<&str>) -> Result<ClientTls, String> {
+    let (roots, from) = match ca {
+        Some(file) => (std::fs::read(file), file),
         None => (ClientTls::system_roots(), "the system's certificates"),
     };
     let roots = roots.map_err(|error| format!("{from}: {error}"))?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::Response;
 use http::header::{self, HeaderMap};
-use http_rules::cache::{Outcome, Variant};
+use http_rules::cache::{Decision, Outcome, Variant};
 use kernel::reject::Reject;
 
 use crate::body::EdgeBody;
@@ -52,6 +52,7 @@ impl Origins {
         let alone = Variant::from_bytes(format!("alone {number}").into_bytes());
         let course = (trip.target.key.clone(), Some(alone));
         let (flight, _) = self.desk.board.join(&course);
+        trip.alone = true;
         let arrived = self.ride(trip, &flight, course, true).await;
         arrived.unwrap_or(Err(Refusal::Internal))
     }
@@ -87,7 +88,10 @@ impl Origins {
             return Some(self.or_stale(trip, Failure::Late));
         };
         match arrival {
+            // What came out of the depot may stand in, once it has been looked at.
+            Arrival::Failed(_) if flight.has_brought() && trip.stale.is_none() => None,
             Arrival::Failed(failure) => Some(self.or_stale(trip, failure)),
+            Arrival::Brought(entry) => self.brought(trip, &entry),
             Arrival::Whole(entry) => self.deliver(trip, flight, &entry, is_own),
             Arrival::Coming(head, _) if !is_own && !head.is_for(trip.sent()) => None,
             Arrival::Coming(head, reader) if !serve::wants_less(trip.parts) => {
@@ -96,6 +100,21 @@ impl Origins {
                 Some(Ok(serve::coming(&head, reader, &saying)))
             }
             Arrival::Coming(..) => self.rest(trip, flight, &waiting, is_own).await,
+        }
+    }
+
+    /// What came out of the depot, if this request may have it as it is.
+    fn brought(
+        &self,
+        trip: &Trip<'_>,
+        entry: &Entry,
+    ) -> Option<Result<Response<EdgeBody>, Refusal>> {
+        let policy = entry.head.policy.as_ref().ok()?;
+        match policy.decide(&trip.wish, self.desk.clock.now_ms()) {
+            Decision::Fresh { age_s, ttl_s } if entry.head.answers(trip.sent()) => {
+                Some(self.hit(trip, entry, age_s, ttl_s, Some("bucket")))
+            }
+            _ => None,
         }
     }
 
@@ -195,6 +214,7 @@ impl Origins {
             sent: trip.sent().clone(),
             asked,
             stale: trip.stale.clone(),
+            alone: trip.alone,
         };
         let workers = self.workers.get().ok_or(Failure::GivenUp)?;
         match workers.submit(fill) {

@@ -46,6 +46,11 @@ impl Kept {
         self.cache.get(key)
     }
 
+    /// The same, without a word on how much it is asked for.
+    pub(crate) fn peek(&self, key: &str) -> Option<Arc<Resource>> {
+        self.cache.peek(key)
+    }
+
     /// Keeps an entry beside the other variants of its address; they are what is kept from now on.
     pub(crate) fn put(&self, key: &Arc<str>, entry: Arc<Entry>, most: usize) -> Arc<Resource> {
         let _alone = self.changes.lock();

@@ -28,6 +28,14 @@ pub(crate) static BYTES: MetricSpec = MetricSpec {
     labels: &["way"],
     help: "Bytes of bodies fetched from origins, and given out of what is kept of them",
 };
+/// What came of the bucket.
+pub(crate) static BUCKET: MetricSpec = MetricSpec {
+    name: "edge_bucket_total",
+    kind: Kind::Counter,
+    labels: &["result"],
+    help: "The bucket behind the store: found, absent, damaged (not what was put), failed, left_alone (failed too \
+           often), put, dropped (no time to put it), doubted (what was forgotten could not be removed)",
+};
 /// Purges.
 pub(crate) static PURGED: MetricSpec = MetricSpec {
     name: "edge_purged_total",
@@ -67,10 +75,11 @@ pub(crate) static FLIGHT_BYTES: MetricSpec = MetricSpec {
 };
 
 /// All of them.
-pub(crate) static ALL: [&MetricSpec; 8] = [
+pub(crate) static ALL: [&MetricSpec; 9] = [
     &OUTCOMES,
     &FETCHES,
     &BYTES,
+    &BUCKET,
     &PURGED,
     &KEPT_BYTES,
     &KEPT_ITEMS,
@@ -113,6 +122,33 @@ impl OriginMetrics {
             fetched_bytes: bytes("fetched"),
             given_bytes: bytes("given"),
             purged: registry.counter(&PURGED, &[]),
+        }
+    }
+}
+
+pub(crate) struct DepotMetrics {
+    pub(crate) found: Counter,
+    pub(crate) absent: Counter,
+    pub(crate) damaged: Counter,
+    pub(crate) failed: Counter,
+    pub(crate) left_alone: Counter,
+    pub(crate) put: Counter,
+    pub(crate) dropped: Counter,
+    pub(crate) doubted: Counter,
+}
+
+impl DepotMetrics {
+    pub(crate) fn new(registry: &Registry) -> Self {
+        let result = |result| registry.counter(&BUCKET, &[result]);
+        Self {
+            found: result("found"),
+            absent: result("absent"),
+            damaged: result("damaged"),
+            failed: result("failed"),
+            left_alone: result("left_alone"),
+            put: result("put"),
+            dropped: result("dropped"),
+            doubted: result("doubted"),
         }
     }
 }

@@ -58,9 +58,7 @@ where
         .map(|uri| invalidated(&parts.method, &uri, status, headers));
     for path in gone.into_iter().flatten() {
         let key = target.mount.at(target.origin, path).key;
-        desk.board.make_void(|known| *known == *key);
-        desk.kept.remove(&key);
-        desk.shelf.remove(&key).await;
+        desk.forget_one(&key).await;
     }
     desk.metrics.passed.inc();
     Ok(given(desk, answer, why))

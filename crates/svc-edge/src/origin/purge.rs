@@ -1,8 +1,13 @@
 //! Forgetting on demand: by address, by the beginning of addresses, by tag. Whatever was under way is not kept either.
 
+use std::sync::Arc;
+
 use http::Uri;
 
+use crate::flight::Desk;
+
 use super::Origins;
+use super::depot::Depot;
 use super::mount::Mount;
 
 /// What is to be forgotten. Addresses are paths as clients ask for them, query included.
@@ -21,11 +26,17 @@ impl Origins {
     pub(crate) async fn purge(&self, purge: &Purge) -> u64 {
         let count = match purge {
             Purge::Url(path) => match self.key_of(path) {
-                Some(key) => self.forget(move |known| known == key).await,
+                Some(key) => {
+                    let only = key.clone();
+                    self.forget(Some(&only), move |known| known == key).await
+                }
                 None => 0,
             },
             Purge::Prefix(path) => match self.key_of(path) {
-                Some(key) => self.forget(move |known| known.starts_with(&key)).await,
+                Some(key) => {
+                    self.forget(None, move |known| known.starts_with(&key))
+                        .await
+                }
                 None => 0,
             },
             Purge::Tag(tag) => self.forget_tag(tag).await,
@@ -34,18 +45,30 @@ impl Origins {
         count
     }
 
-    async fn forget(&self, gone: impl Fn(&str) -> bool + Clone + Send + 'static) -> u64 {
+    /// Forgets what `gone` picks. `only` is the one address it can be.
+    async fn forget(
+        &self,
+        only: Option<&str>,
+        gone: impl Fn(&str) -> bool + Clone + Send + 'static,
+    ) -> u64 {
         let desk = &self.desk;
+        // Closed before anything goes, so that nothing comes back from there.
+        let depot = desk.depot.as_ref().map(Depot::close);
         desk.board.make_void(&gone);
         let on_disk = gone.clone();
         let on_disk = desk.shelf.forget(move |key, _| on_disk(key)).await;
         let in_memory = desk.kept.forget(|key, _| gone(key));
-        on_disk.max(in_memory)
+        let afar = match depot {
+            Some(depot) => depot.forget(only, |key, _| gone(key)).await,
+            None => 0,
+        };
+        on_disk.max(in_memory).max(afar)
     }
 
     /// What is under way may turn out to carry the tag, so none of it is kept.
     async fn forget_tag(&self, tag: &str) -> u64 {
         let desk = &self.desk;
+        let depot = desk.depot.as_ref().map(Depot::close);
         desk.board.make_void(|_| true);
         let wanted: Box<str> = tag.into();
         let on_disk = desk
@@ -57,7 +80,11 @@ impl Origins {
             let mut entries = resource.variants.iter();
             entries.any(|entry| has(&entry.tags))
         });
-        on_disk.max(in_memory)
+        let afar = match depot {
+            Some(depot) => depot.forget(None, |_, tags| has(tags)).await,
+            None => 0,
+        };
+        on_disk.max(in_memory).max(afar)
     }
 
     /// The key that a path is kept under. A mount that is not named whole has none.
@@ -68,6 +95,19 @@ impl Origins {
             return Some(format!("{} ", mount.name));
         }
         mount.target(&uri).ok().map(|target| target.key.to_string())
+    }
+}
+
+impl Desk {
+    /// Forgets one address, wherever it is kept.
+    pub(super) async fn forget_one(&self, key: &Arc<str>) {
+        let leaving = self.depot.as_ref().map(|depot| depot.leave(key));
+        self.board.make_void(|known| *known == **key);
+        self.kept.remove(key);
+        self.shelf.remove(key).await;
+        if let (Some(depot), Some(leaving)) = (&self.depot, leaving) {
+            depot.remove(leaving);
+        }
     }
 }
 

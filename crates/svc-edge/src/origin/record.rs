@@ -63,6 +63,17 @@ pub(crate) fn read(key: &str, record: &[u8], bodies: Vec<Bytes>) -> Option<Resou
     })
 }
 
+/// The head of what answers such a request, and its place among the bodies; nothing if nothing does, or if the record is
+/// not of this address.
+pub(crate) fn choose(key: &str, record: &[u8], sent: &HeaderMap) -> Option<(usize, Head)> {
+    let text: RecordText = serde_json::from_slice(record).ok()?;
+    if text.key != key {
+        return None;
+    }
+    let mut heads = text.entries.into_iter().map(head).enumerate();
+    heads.find_map(|(at, head)| Some((at, head.filter(|head| head.answers(sent))?)))
+}
+
 /// Whose record it is, and all tags in it.
 pub(crate) fn names(record: &[u8]) -> Option<(String, Vec<Box<str>>)> {
     let text: RecordText = serde_json::from_slice(record).ok()?;
@@ -95,7 +106,12 @@ fn entry_text(entry: &Entry) -> Option<EntryText> {
     })
 }
 
-fn entry(text: EntryText, body: Bytes) -> Option<Entry> {
+fn entry(mut text: EntryText, body: Bytes) -> Option<Entry> {
+    let tags = std::mem::take(&mut text.tags);
+    Some(Entry::new(head(text)?, body, tags))
+}
+
+fn head(text: EntryText) -> Option<Head> {
     let mut headers = HeaderMap::with_capacity(text.headers.len());
     for (name, value) in text.headers {
         let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
@@ -110,7 +126,7 @@ fn entry(text: EntryText, body: Bytes) -> Option<Entry> {
         no_cache,
         must_revalidate,
     ] = text.policy;
-    let head = Head {
+    Some(Head {
         status: StatusCode::from_u16(text.status).ok()?,
         varies: Varies::of(&headers),
         headers,
@@ -125,8 +141,7 @@ fn entry(text: EntryText, body: Bytes) -> Option<Entry> {
         }),
         variant: Variant::from_bytes(text.variant),
         origin_status: StatusCode::from_u16(text.origin_status).ok()?,
-    };
-    Some(Entry::new(head, body, text.tags))
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use super::*;
 use crate::body::BrokenOff;
-use crate::config::OriginText;
+use crate::config::{OriginText, S3Text};
 use crate::flight::{POOL, POOL_SIZE};
 use http::{HeaderName, HeaderValue, Request};
 use http_body_util::{BodyExt, Full};
@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use verified_store::Store;
 
 mod crowd;
+mod depot;
 mod forget;
 mod fresh;
 mod hostile;
@@ -37,6 +38,11 @@ static FILLS: ChildSpec = ChildSpec {
 };
 static KEEPER: ChildSpec = ChildSpec {
     name: "keeper",
+    ..FILLS
+};
+
+static BUCKET: ChildSpec = ChildSpec {
+    name: "bucket",
     ..FILLS
 };
 
@@ -93,9 +99,19 @@ impl Site {
     }
 
     fn before(origin: Upstream, store: Option<Store>, edit: impl FnOnce(&mut OriginText)) -> Self {
+        Self::behind(origin, store, None, edit)
+    }
+
+    /// With a bucket behind the store.
+    fn behind(
+        origin: Upstream,
+        store: Option<Store>,
+        s3: Option<&S3Text>,
+        edit: impl FnOnce(&mut OriginText),
+    ) -> Self {
         let (kernel, publisher) = Kernel::new();
         let disk = Blocking::new(&kernel.registry);
-        let origins = Origins::new(&kernel, &disk, store, 64 << 20);
+        let origins = Origins::new(&kernel, &disk, store, s3, 64 << 20).unwrap();
         let mut text = OriginText::to("o", "/o", &format!("http://{}", origin.addr()));
         text.private_networks = vec!["127.0.0.0/8".to_owned()];
         edit(&mut text);
@@ -103,13 +119,19 @@ impl Site {
         let (pool, workers) = Pool::new(&POOL, POOL_SIZE, Filling, &kernel);
         origins.employ(workers);
         let (pool, kept) = (Arc::new(pool), origins.clone());
-        let children = vec![
+        let mut children = vec![
             Child::new(&FILLS, move |context| {
                 let pool = pool.clone();
                 async move { pool.run(context).await }
             }),
             Child::new(&KEEPER, move |context| keeper::keep(context, kept.clone())),
         ];
+        let desk = origins.desk.clone();
+        if let Some(depot) = desk.depot.clone() {
+            children.push(Child::new(&BUCKET, move |context| {
+                super::depot::run(context, desk.clone(), depot.clone())
+            }));
+        }
         let supervisor = Supervisor::new(kernel.clone(), publisher, children).unwrap();
         let plan = || Plan {
             accept_grace: Duration::ZERO,
