@@ -38,9 +38,14 @@ pub(crate) struct NodeText {
     pub(crate) gateway: Option<GatewayText>,
     /// The edge; absent: off.
     pub(crate) edge: Option<EdgeText>,
-    /// Nothing is written to a disk: a config that asks for one to write to is refused.
+    /// Nothing is written to a disk, which the kernel enforces, and memory is wiped when it is freed. A config that
+    /// asks for a disk to write to is refused.
     #[schemars(extend("x-reload" = "restart"))]
     pub(crate) amnesia: bool,
+    /// What a kernel that cannot enforce amnesia means: `strict` refuses to start, `best-effort` does what it can and
+    /// says in the log what is missing.
+    #[schemars(extend("x-reload" = "restart"))]
+    pub(crate) amnesia_enforcement: Enforcement,
     /// The embedded demonstration; absent: off. Without any config it is on.
     pub(crate) demo: Option<DemoText>,
 }
@@ -54,6 +59,15 @@ pub(crate) struct RuntimeText {
     /// Threads of the multi-thread runtime; 0 means one per core.
     #[schemars(range(min = 0, max = 1024))]
     pub(crate) threads: usize,
+}
+
+/// How much of amnesia may be missing.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Enforcement {
+    #[default]
+    Strict,
+    BestEffort,
 }
 
 /// The runtimes.

@@ -38,7 +38,7 @@ fn examine(args: &ConfigArgs) -> Vec<Finding> {
     findings.extend(limits::findings(text, args.config.as_deref()));
     findings.extend(cgroup::findings(text.runtime.kind));
     findings.extend(clock::findings());
-    findings.extend(features::findings());
+    findings.extend(features::findings(text));
     findings.extend(permissions::findings(
         args.config.as_deref(),
         loaded.as_ref().ok(),

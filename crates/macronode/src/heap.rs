@@ -4,6 +4,8 @@
 //! for, where each of its blocks has it already: half of what an allocation costs.
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use libmimalloc_sys::{
     mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_realloc_aligned, mi_zalloc,
@@ -14,6 +16,31 @@ use libmimalloc_sys::{
 const NATURAL: usize = 16;
 
 pub(crate) struct Heap;
+
+/// Whether what is freed is wiped first. It is until the config is known, which may hold a secret and may ask for it.
+static WIPES: AtomicBool = AtomicBool::new(true);
+
+/// From now on, everything that is freed is wiped first; or nothing.
+pub(crate) fn wipe_what_is_freed(wipe: bool) {
+    WIPES.store(wipe, Ordering::Relaxed);
+}
+
+/// Whether what is freed is wiped first.
+#[inline]
+pub(crate) fn is_wiped() -> bool {
+    WIPES.load(Ordering::Relaxed)
+}
+
+/// Zeroes, whoever thinks that nobody will read them.
+///
+/// # Safety
+/// The bytes belong to the caller, and nobody else looks at them.
+#[cold]
+unsafe fn wipe(bytes: *mut u8, count: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { bytes.write_bytes(0, count) };
+    black_box(bytes);
+}
 
 fn is_natural(size: usize, align: usize) -> bool {
     align <= NATURAL && align <= size
@@ -47,19 +74,47 @@ unsafe impl GlobalAlloc for Heap {
     }
 
     #[inline]
-    unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if is_wiped() {
+            // SAFETY: the caller gives back all of it.
+            unsafe { wipe(block, layout.size()) };
+        }
         // SAFETY: the caller has the block from one of the others, and gives it back once.
         unsafe { mi_free(block.cast()) }
     }
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if is_wiped() {
+            // SAFETY: the caller's promises are those of this one too.
+            return unsafe { self.move_and_wipe(block, layout, size) };
+        }
         // SAFETY: the caller has the block from one of the others; what it becomes is as above.
         unsafe {
             match is_natural(size, layout.align()) {
                 true => mi_realloc(block.cast(), size).cast(),
                 false => mi_realloc_aligned(block.cast(), size, layout.align()).cast(),
             }
+        }
+    }
+}
+
+impl Heap {
+    /// As `realloc`, and nothing stays behind where the block was.
+    ///
+    /// # Safety
+    /// As that of `realloc`.
+    #[cold]
+    unsafe fn move_and_wipe(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller promises that this is a layout. The blocks are apart, and each is as large as is copied.
+        unsafe {
+            let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !moved.is_null() {
+                moved.copy_from_nonoverlapping(block, layout.size().min(size));
+                wipe(block, layout.size());
+                mi_free(block.cast());
+            }
+            moved
         }
     }
 }

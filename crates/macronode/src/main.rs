@@ -7,6 +7,9 @@ use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
 use exit::Exit;
 
+mod amnesia;
+#[cfg(feature = "chaos")]
+mod chaos;
 mod cli;
 mod client;
 mod config;

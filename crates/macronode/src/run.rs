@@ -19,6 +19,7 @@ use strict_config::Loaded;
 use svc_edge::Edge;
 use svc_gateway::Gateway;
 
+use crate::amnesia::{self, Lack};
 use crate::cli::{ConfigArgs, RunArgs};
 use crate::config::{NodeText, RuntimeKind, Settings, load_config, source};
 use crate::demo;
@@ -46,6 +47,16 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         Ok(doors) => doors,
         Err(error) => return cannot_start(format_args!("{error}")),
     };
+    // Before it is forbidden: a file in memory is a file.
+    let world = match demo::world::World::of(loaded.text.edge.as_ref()) {
+        Ok(world) => world,
+        Err(error) => return cannot_start(format_args!("no file in memory can be had: {error}")),
+    };
+    // Before any thread: what one promises holds for those it starts.
+    let lacks = match amnesia::begin(&loaded.text) {
+        Ok(lacks) => lacks,
+        Err(lacks) => return cannot_start(format_args!("{lacks}")),
+    };
     let runtime = match runtime(&loaded.text) {
         Ok(runtime) => runtime,
         Err(error) => return cannot_start(format_args!("cannot start the runtime: {error}")),
@@ -57,10 +68,14 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         Ok(telemetry) => Arc::new(telemetry),
         Err(error) => return cannot_start(format_args!("cannot start the log: {error}")),
     };
+    for Lack { what, why, .. } in lacks {
+        tracing::warn!(what, why, "amnesia is not wholly enforced");
+    }
     let made = Made {
         kernel,
         publisher,
         doors,
+        world,
         exporters,
         applied: new_level(&telemetry),
     };
@@ -72,6 +87,8 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     if let Some(telemetry) = Arc::into_inner(telemetry) {
         telemetry.close(LAST_WORDS);
     }
+    #[cfg(feature = "chaos")]
+    crate::chaos::linger();
     lived.unwrap_or(Exit::Internal)
 }
 
@@ -99,6 +116,7 @@ struct Made {
     kernel: Kernel,
     publisher: StagePublisher,
     doors: Doors,
+    world: demo::world::World,
     exporters: Vec<Child>,
     applied: Arc<dyn Fn(&Settings) + Send + Sync>,
 }
@@ -108,6 +126,7 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         kernel,
         publisher,
         doors,
+        world,
         exporters,
         applied,
     } = made;
@@ -129,10 +148,6 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         None => None,
         Some(Ok(gateway)) => Some(gateway),
         Some(Err(error)) => return cannot_start(format_args!("gateway: {error}")),
-    };
-    let world = match demo::world::World::of(text.edge.as_ref()) {
-        Ok(world) => world,
-        Err(error) => return cannot_start(format_args!("no file in memory can be had: {error}")),
     };
     let files = FileLimits::read().map_or(1024, |limits| limits.soft);
     let edge = text.edge.as_ref();

@@ -19,7 +19,7 @@ use crate::cli::BuiltIn;
 use crate::config::{NodeText, Settings, door_limits};
 use crate::doors::Doors;
 use crate::handover::Handover;
-use crate::{demo, reporter};
+use crate::{amnesia, demo, reporter};
 
 /// The admin server.
 pub(crate) static ADMIN: ChildSpec = ChildSpec {
@@ -165,10 +165,12 @@ fn admin(text: &NodeText, parts: &Parts) -> Child {
         parts.reloader.clone(),
         parts.doors.addresses(),
     );
+    let forgets = text.amnesia;
     let token = Arc::new(move || live.load().token.clone());
     let facts: Vec<(&'static str, Facts)> = vec![
         ("config", Arc::new(move || json!(reloader.status()))),
         ("doors", Arc::new(move || json!(doors))),
+        ("amnesia", Arc::new(move || amnesia::facts(forgets))),
     ];
     // The socket may be inherited, and then the address of the config is not its own.
     let guarded = !parts.doors.admin.address().ip().is_loopback();
@@ -195,6 +197,8 @@ fn admin(text: &NodeText, parts: &Parts) -> Child {
         })
     };
     let admin = admin.with_action(&svc_edge::purge::ACTION, Arc::new(purge));
+    #[cfg(feature = "chaos")]
+    let admin = crate::chaos::with_actions(admin);
     let (admin, door, bounds) = (
         Arc::new(admin),
         parts.doors.admin.clone(),

@@ -4,16 +4,23 @@ use std::io;
 
 use super::finding::Finding;
 use super::read_line;
+use crate::amnesia::landlock;
+use crate::config::{Enforcement, NodeText};
 
 /// The oldest kernel the node is meant for.
 const OLDEST: (u32, u32) = (5, 10);
 
-pub(super) fn findings() -> Vec<Finding> {
+pub(super) fn findings(text: &NodeText) -> Vec<Finding> {
     let release = read_line("/proc/sys/kernel/osrelease");
-    vec![
+    let mut findings = vec![
         version(&release.unwrap_or_default()),
-        landlock(landlock_abi()),
-    ]
+        landlock(landlock::interface(), text),
+    ];
+    if text.amnesia {
+        let areas = std::fs::read_to_string("/proc/swaps").ok();
+        findings.push(swap(areas.as_deref()));
+    }
+    findings
 }
 
 fn version(release: &str) -> Finding {
@@ -37,34 +44,41 @@ fn parse(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// The version of Landlock's interface.
-fn landlock_abi() -> io::Result<i64> {
-    const VERSION: u32 = 1;
-    let nothing = std::ptr::null::<libc::c_void>();
-    // SAFETY: landlock_create_ruleset(2) asked for its version takes no memory and makes no descriptor.
-    let abi =
-        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, nothing, 0_usize, VERSION) };
-    match abi {
-        ..0 => Err(io::Error::last_os_error()),
-        abi => Ok(abi),
+/// What enforces amnesia: a fault where that is asked for, else worth knowing and no more.
+fn landlock(interface: io::Result<i64>, text: &NodeText) -> Finding {
+    const WHAT: &str = "landlock";
+    let (said, whole) = match interface {
+        Ok(interface) => (
+            format!("interface {interface}"),
+            interface >= landlock::WHOLE,
+        ),
+        Err(error) => (landlock::reason(&error), false),
+    };
+    if whole {
+        return Finding::fine(WHAT, format!("{said}: amnesia can be enforced"));
+    }
+    let said = format!("{said}: amnesia cannot be enforced");
+    let remedy = "run Linux 6.2 or newer with landlock among its security modules";
+    match (text.amnesia, text.amnesia_enforcement) {
+        (false, _) => Finding::note(WHAT, said),
+        (true, Enforcement::BestEffort) => Finding::warn(WHAT, said, remedy),
+        (true, Enforcement::Strict) => Finding::fault(WHAT, said, remedy),
     }
 }
 
-/// Nothing of the node needs it yet, so its absence is worth knowing and no more.
-fn landlock(abi: io::Result<i64>) -> Finding {
-    const WHAT: &str = "landlock";
-    let error = match abi {
-        Ok(abi) => return Finding::fine(WHAT, format!("interface {abi}")),
-        Err(error) => error,
-    };
-    let why = match error.raw_os_error() {
-        Some(libc::ENOSYS) => "not built into this kernel".to_owned(),
-        Some(libc::EOPNOTSUPP) => {
-            "switched off; `lsm=landlock,…` at boot switches it on".to_owned()
-        }
-        _ => error.to_string(),
-    };
-    Finding::note(WHAT, format!("{why} (the node does without)"))
+/// What is in memory only may be put on a disk by the kernel.
+fn swap(areas: Option<&str>) -> Finding {
+    const WHAT: &str = "swap";
+    // The first line is a heading.
+    match areas.map(|areas| areas.lines().count().saturating_sub(1)) {
+        None => Finding::note(WHAT, "whether there is any cannot be read"),
+        Some(0) => Finding::fine(WHAT, "none: what is in memory stays there"),
+        Some(_) => Finding::warn(
+            WHAT,
+            "there is some: under amnesia, what is in memory may still reach a disk",
+            "`swapoff -a`, or MemorySwapMax=0 in the systemd unit",
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -90,13 +104,38 @@ mod tests {
         }
     }
 
+    // req: ND-05
     #[test]
-    fn missing_landlock_says_why() {
-        assert_eq!(landlock(Ok(4)).verdict, Verdict::Fine);
-        let missing = |errno| landlock(Err(io::Error::from_raw_os_error(errno)));
-        assert_eq!(missing(libc::ENOSYS).verdict, Verdict::Note);
-        assert!(missing(libc::ENOSYS).said.contains("not built"));
-        assert!(missing(libc::EOPNOTSUPP).said.contains("boot"));
-        assert!(missing(libc::EPERM).said.contains("not permitted"));
+    fn missing_landlock_is_as_bad_as_the_config_says() {
+        let verdict = |interface: Result<i64, i32>, amnesia, amnesia_enforcement| {
+            let text = NodeText {
+                amnesia,
+                amnesia_enforcement,
+                ..NodeText::default()
+            };
+            landlock(interface.map_err(io::Error::from_raw_os_error), &text).verdict
+        };
+        for missing in [Ok(2), Err(libc::ENOSYS), Err(libc::EOPNOTSUPP)] {
+            assert_eq!(verdict(missing, false, Enforcement::Strict), Verdict::Note);
+            let less = verdict(missing, true, Enforcement::BestEffort);
+            assert_eq!(less, Verdict::Warn);
+            assert_eq!(verdict(missing, true, Enforcement::Strict), Verdict::Fault);
+        }
+        assert_eq!(verdict(Ok(3), true, Enforcement::Strict), Verdict::Fine);
+        let gone = landlock(
+            Err(io::Error::from_raw_os_error(libc::ENOSYS)),
+            &NodeText::default(),
+        );
+        assert!(gone.said.contains("not built"), "{gone:?}");
+    }
+
+    // req: ND-05
+    #[test]
+    fn memory_that_may_be_swapped_out_is_a_warning() {
+        const HEADING: &str = "Filename\tType\tSize\tUsed\tPriority\n";
+        assert_eq!(swap(Some(HEADING)).verdict, Verdict::Fine);
+        let some = format!("{HEADING}/dev/sda2 partition 1 0 -2\n");
+        assert_eq!(swap(Some(&some)).verdict, Verdict::Warn);
+        assert_eq!(swap(None).verdict, Verdict::Note);
     }
 }
