@@ -62,6 +62,12 @@ const LAYERS: &[Layer] = &[
         below: &[],
         below_in_tests: &["model-kit", "testkit"],
     },
+    // The decode guard is the one of HTTP bodies: a bomb is refused alike in frames and out of them.
+    Layer {
+        name: "oap",
+        below: &["http-rules"],
+        below_in_tests: &["model-kit", "testkit"],
+    },
     Layer {
         name: "passport",
         below: &[],
@@ -153,6 +159,7 @@ const LAYERS: &[Layer] = &[
             "concurrency-gate",
             "fair-queue",
             "rate-quota",
+            "oap",
             "passport",
             "testkit",
             "tile-pack",
