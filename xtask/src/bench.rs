@@ -6,18 +6,17 @@ use crate::shell::Invocation;
 use crate::tools;
 
 /// Benchmarks that run other servers beside ours.
-const MEASURED_BESIDE_PEERS: &[&str] = &["proxy", "edge", "overload"];
+const MEASURED_BESIDE_PEERS: &[&str] = &[
+    "proxy", "tls", "h2", "edge", "fill", "overload", "sweep", "fairness", "drain", "reload",
+    "startup", "memory",
+];
+/// Options that are followed by a word of their own.
+const VALUED: &[&str] = &["--only", "--against", "--compare"];
 
-/// Without a name, the list of what can be measured.
+/// Without a name, all of them.
 pub(crate) fn bench(args: Args) -> Outcome {
-    let mut words = args.rest();
-    if words.is_empty() {
-        words.push("--list".to_owned());
-    }
-    if words
-        .iter()
-        .any(|word| MEASURED_BESIDE_PEERS.contains(&word.as_str()))
-    {
+    let words = args.rest();
+    if needs_peers(&words) {
         tools::offer(tools::PEERS);
     }
     measure(words)
@@ -30,8 +29,54 @@ pub(crate) fn soak(args: Args) -> Outcome {
     measure(words)
 }
 
+/// Whether what is asked for can use the servers of others; a comparison of files and a list cannot.
+fn needs_peers(words: &[String]) -> bool {
+    let has = |option: &str| words.iter().any(|word| word.starts_with(option));
+    match name(words) {
+        Some(name) => MEASURED_BESIDE_PEERS.contains(&name) || has("--profile"),
+        None => !has("--list") && !has("--compare"),
+    }
+}
+
+fn name(words: &[String]) -> Option<&str> {
+    let mut words = words.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        if VALUED.contains(&word) {
+            words.next();
+        } else if !word.starts_with('-') {
+            return Some(word);
+        }
+    }
+    None
+}
+
 fn measure(words: Vec<String>) -> Outcome {
     Invocation::cargo(&["run", "--release", "--package", "bench", "--"])
         .args(words)
         .run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{name, needs_peers};
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_value_is_no_name() {
+        assert_eq!(name(&words("--only proxy --quick")), None);
+        assert_eq!(name(&words("--only=s1 overload --quick")), Some("overload"));
+    }
+
+    #[test]
+    fn peers_are_installed_for_who_measures_beside_them_only() {
+        for line in ["", "--quick", "proxy", "--quick drain", "queue --profile"] {
+            assert!(needs_peers(&words(line)), "{line}");
+        }
+        for line in ["--list", "queue", "page", "report", "--compare old.json"] {
+            assert!(!needs_peers(&words(line)), "{line}");
+        }
+    }
 }

@@ -92,8 +92,8 @@ const COMMANDS: &[Command] = &[
         run: browser::run,
     },
     Command {
-        usage: "bench [NAME] [--quick] [--json] [--only WORD,...]",
-        about: "one benchmark against its peers in a release build; no NAME lists them",
+        usage: "bench [NAME] [--quick] [--json] [--only WORD,...] [--against PEER,...]",
+        about: "measure beside the peers and write target/bench/report.html; no NAME: all; --list names them",
         run: bench::bench,
     },
     Command {

@@ -72,12 +72,15 @@ pub(crate) fn offer(tools: &[Tool]) {
         return;
     }
     if !may_install() || starts_services() {
-        println!("{}; without them their rows are left out", advice(&missing));
+        println!(
+            "{}; who is missing is named in the results",
+            advice(&missing)
+        );
         return;
     }
     println!("{}; installing", advice(&missing));
     if let Err(reason) = install(&missing) {
-        println!("{reason}; their rows are left out");
+        println!("{reason}; who is missing is named in the results");
     }
 }
 

@@ -1,17 +1,25 @@
 //! Benchmarks against peers and budgets. A new one is a file with a `BENCHMARK` and its line in
 //! [`ALL`].
 
+pub mod catalogue;
+mod chart;
+pub mod circumstances;
 pub mod clock;
+pub mod compare;
 pub mod cores;
 pub mod edge;
 pub mod epoll;
+pub mod everything;
 pub mod fair_queue;
 pub mod frame;
 pub mod gate;
+pub mod html;
 pub mod http1;
 mod instructions;
 pub mod kernel;
 pub mod load;
+pub mod machine;
+pub mod micro;
 pub mod node;
 pub mod origin;
 pub mod overload;
@@ -25,6 +33,7 @@ pub mod quota;
 pub mod report;
 pub mod request;
 pub mod results;
+pub mod sheet;
 pub mod soak;
 mod svg;
 pub mod table;

@@ -1,14 +1,14 @@
-//! `bench NAME [--quick] [--json]`: measures, prints, and leaves the judgement to the reader.
+//! `bench [NAME] [--quick] [--json]`: measures, prints, and leaves the judgement to the reader.
 
-use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use bench::frame::{Benchmark, Effort, measure};
-use bench::request::Request;
-use bench::{ALL, edge, overload, overload_sim, page, proxy, report, soak};
+use bench::request::{Measure, Request};
+use bench::{catalogue, circumstances, compare, everything, html, page, peers, soak};
 
 fn main() -> ExitCode {
-    let request = match Request::parse(std::env::args().skip(1).collect()) {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    circumstances::asked(&words);
+    let request = match Request::parse(words) {
         Ok(request) => request,
         Err(mistake) => {
             eprintln!("{mistake}\n{}", bench::request::USAGE);
@@ -25,45 +25,18 @@ fn main() -> ExitCode {
 }
 
 fn perform(request: Request) -> Result<(), String> {
-    let named = |name: &str, about: &str| println!("{name:<16} {about}");
     match request {
         Request::List => {
-            ALL.iter().for_each(|bench| named(bench.name, bench.about));
-            named(overload_sim::NAME, overload_sim::ABOUT);
-            named(proxy::NAME, proxy::ABOUT);
-            named(edge::NAME, edge::ABOUT);
-            named(overload::NAME, overload::ABOUT);
+            let named = |name: &str, about: &str| println!("{name:<16} {about}");
+            for entry in catalogue::all() {
+                named(entry.name, entry.about);
+            }
             named(page::NAME, page::ABOUT);
             Ok(())
         }
-        Request::Run {
-            bench,
-            effort,
-            json,
-        } => {
-            run(&bench, effort, json);
-            Ok(())
-        }
-        Request::OverloadSim { effort, json } => overload_sim::overload_sim(effort, json)
-            .map_err(|error| format!("the picture could not be written: {error}")),
-        Request::Overload {
-            effort,
-            json,
-            wanted,
-        } => overload::overload(effort, json, &wanted),
-        Request::Proxy {
-            effort,
-            json,
-            wanted,
-            instructions,
-        } => proxy::proxy(effort, json, &wanted, instructions),
-        Request::Edge {
-            effort,
-            json,
-            wanted,
-            instructions,
-        } => edge::edge(effort, json, &wanted, instructions),
+        Request::Measure(wanted) => measure(wanted),
         Request::Page => page::page(),
+        Request::Report => html::write().map(|path| println!("{}", path.display())),
         Request::Load(manual) => manual
             .run()
             .map(|said| print!("{said}"))
@@ -78,54 +51,15 @@ fn perform(request: Request) -> Result<(), String> {
     }
 }
 
-fn run(bench: &Benchmark, effort: Effort, json: bool) {
-    if !json {
-        println!("{}", report::heading());
+fn measure(wanted: Measure) -> Result<(), String> {
+    peers::only_against(wanted.against)?;
+    match wanted.entry {
+        Some(entry) => (entry.run)(&wanted.ask)?,
+        // Two files are compared as they are: who gives both and no name wants to know what moved.
+        None if wanted.compare.is_some() => {}
+        None => everything::everything()?,
     }
-    for metric in (bench.metrics)(effort) {
-        let progress = Progress::of(metric.name, effort.rounds());
-        let outcome = measure(metric, effort.rounds(), |round| progress.show(round));
-        progress.clear();
-        if json {
-            println!("{}", report::json(bench.name, &outcome));
-        } else {
-            println!("{}", report::row(&outcome));
-        }
-    }
-}
-
-/// One line on stderr, rewritten in place; nothing when nobody watches.
-struct Progress {
-    metric: &'static str,
-    rounds: usize,
-    watched: bool,
-}
-
-impl Progress {
-    fn of(metric: &'static str, rounds: usize) -> Self {
-        Self {
-            metric,
-            rounds,
-            watched: std::io::stderr().is_terminal(),
-        }
-    }
-
-    fn show(&self, round: usize) {
-        self.write(&format!(
-            "{}: round {round} of {}",
-            self.metric, self.rounds
-        ));
-    }
-
-    fn clear(&self) {
-        self.write("");
-    }
-
-    fn write(&self, text: &str) {
-        if self.watched {
-            let mut stderr = std::io::stderr().lock();
-            // A progress line that cannot be written is no reason to stop measuring.
-            let _ = write!(stderr, "\r\x1b[K{text}").and_then(|()| stderr.flush());
-        }
-    }
+    let report = html::write()?;
+    eprintln!("report: {}", report.display());
+    wanted.compare.map_or(Ok(()), |old| compare::compare(&old))
 }

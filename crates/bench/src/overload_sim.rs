@@ -7,15 +7,14 @@ mod limits;
 mod lines;
 mod metrics;
 mod picture;
+mod sheet;
 mod table;
 mod traces;
 
-use std::io;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::frame::Effort;
-use crate::report;
+use crate::{report, results};
 use crowd::{Crowd, Figures};
 use limits::{Contender, Ride};
 use lines::Discipline;
@@ -36,8 +35,7 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 /// Offered load, in capacities. `metrics` names them.
 const LOADS: [f64; 9] = [0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0];
 
-/// Below the current directory.
-const PICTURE: &str = "target/bench/overload-sim.svg";
+const PICTURE: &str = "overload-sim.svg";
 
 /// Everything that came out.
 struct Study {
@@ -60,18 +58,18 @@ struct Course {
 }
 
 /// Runs, prints a table or lines of JSON, and draws.
-pub fn overload_sim(effort: Effort, json: bool) -> io::Result<()> {
+pub fn overload_sim(effort: Effort, json: bool) -> Result<(), String> {
     let study = Study::run(effort.rounds() as u64, Duration::from_secs(10));
+    let outcomes = metrics::outcomes(&study);
     if json {
-        for outcome in metrics::outcomes(&study) {
-            println!("{}", report::json(NAME, &outcome));
+        for outcome in &outcomes {
+            println!("{}", report::json(NAME, outcome));
         }
     } else {
         print!("{}", table::text(&study));
     }
-    let path = draw(&study)?;
-    eprintln!("drawn: {}", path.display());
-    Ok(())
+    results::keep_rows(NAME, sheet::rows(&outcomes), sheet::plots(&study))?;
+    results::draw(PICTURE, &picture::svg(&study))
 }
 
 impl Study {
@@ -138,15 +136,6 @@ impl Course {
     fn goodput_percent(&self) -> f64 {
         median(self.rides.iter().map(|ride| ride.goodput_share)) * 100.0
     }
-}
-
-fn draw(study: &Study) -> io::Result<PathBuf> {
-    let path = Path::new(PICTURE);
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    std::fs::write(path, picture::svg(study))?;
-    Ok(path.to_owned())
 }
 
 fn median(numbers: impl Iterator<Item = f64>) -> f64 {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::peers::Kind;
-use crate::{edge, overload, proxy, results};
+use crate::{edge, machine, overload, proxy, results};
 
 /// What it is called by.
 pub const NAME: &str = "page";
@@ -27,7 +27,7 @@ pub fn page() -> Result<(), String> {
     let servers = Kind::ALL.into_iter().chain([Kind::Varnish]);
     let versions = servers.filter_map(|kind| kind.version().ok());
     let versions = versions.collect::<Vec<_>>().join(", ");
-    let text = text(&machine(), &versions, &parts);
+    let text = text(&machine::class(), &versions, &parts);
     results::write(Path::new(PAGE), &text)?;
     println!("{PAGE} is written");
     Ok(())
@@ -82,30 +82,6 @@ S8 to S11 came last, and nothing was tuned for them.
 
 ";
 
-/// Its class, not its name.
-fn machine() -> String {
-    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
-    let cpus = read("/proc/cpuinfo");
-    let model = cpus
-        .lines()
-        .find_map(|line| line.strip_prefix("model name"));
-    let model = model.map_or("an unknown processor", |model| {
-        model.trim_start_matches([' ', '\t', ':'])
-    });
-    let cores = cpus
-        .lines()
-        .filter(|line| line.starts_with("processor"))
-        .count();
-    let system = read("/proc/sys/kernel/osrelease");
-    let system: String = system
-        .trim()
-        .split('.')
-        .take(2)
-        .collect::<Vec<_>>()
-        .join(".");
-    format!("{cores} cores of {model}, Linux {system}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,14 +92,5 @@ mod tests {
         let page = text("2 cores", "nginx 1", &parts);
         assert!(page.contains("| proxy |") && page.contains("2 cores; nginx 1."));
         assert!(!page.contains("What is left"));
-    }
-
-    #[test]
-    fn the_machine_is_told_by_its_class() {
-        let machine = machine();
-        assert!(
-            machine.contains(" cores of ") && machine.contains("Linux "),
-            "{machine}"
-        );
     }
 }

@@ -1,5 +1,6 @@
 //! The servers that are measured side by side: found, configured, started, stopped.
 
+pub mod configs;
 pub mod haproxy;
 mod launch;
 pub mod macronode;
@@ -8,6 +9,7 @@ pub mod varnish;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 pub(crate) use launch::OTHER_CORE;
 pub use launch::{Launch, Running};
@@ -66,8 +68,12 @@ impl Kind {
         }
     }
 
-    /// Where it is, or a sentence that says how to get it.
+    /// Where it is, or a sentence that says why it is not measured.
     pub fn find(self) -> Result<PathBuf, String> {
+        if !is_asked_for(self) {
+            let name = self.name();
+            return Err(format!("{name} is left out: --against does not name it"));
+        }
         let (program, package) = match self {
             Self::Nginx => ("nginx", "nginx"),
             Self::Haproxy => ("haproxy", "haproxy"),
@@ -79,6 +85,13 @@ impl Kind {
             let name = self.name();
             format!("{name} is left out: it is not installed (apt-get install {package})")
         })
+    }
+
+    fn is_called(self, name: &str) -> bool {
+        self.name()
+            .to_lowercase()
+            .split(' ')
+            .any(|word| word == name)
     }
 
     /// The line it says of its version.
@@ -103,6 +116,30 @@ impl Kind {
     }
 }
 
+static AGAINST: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Measures only these beside ours from now on; everybody when there are none.
+pub fn only_against(names: Vec<String>) -> Result<(), String> {
+    let known = |name: &String| PEERS.iter().any(|kind| kind.is_called(name));
+    if let Some(odd) = names.iter().find(|name| !known(name)) {
+        let peers = PEERS.map(Kind::name).join(", ");
+        return Err(format!(
+            "--against does not take `{odd}`; there are: {peers}"
+        ));
+    }
+    // The command line is read once.
+    let _ = AGAINST.set(names);
+    Ok(())
+}
+
+/// Those who are not ours.
+pub(crate) const PEERS: [Kind; 4] = [Kind::Nginx, Kind::Haproxy, Kind::Varnish, Kind::Bare];
+
+fn is_asked_for(kind: Kind) -> bool {
+    let named = |names: &Vec<String>| names.is_empty() || names.iter().any(|n| kind.is_called(n));
+    kind == Kind::Macronode || AGAINST.get().is_none_or(named)
+}
+
 /// A program by its name. Servers often lie where only root's path leads.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -110,4 +147,18 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
     let more = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
     let mut candidates = directories.chain(more).map(|dir| dir.join(program));
     candidates.find(|candidate| candidate.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_called_by_a_word_of_its_name() {
+        assert!(Kind::Haproxy.is_called("haproxy"));
+        assert!(Kind::Bare.is_called("bare"));
+        assert!(!Kind::Nginx.is_called("ngin"));
+        let mistake = only_against(vec!["apache".to_owned()]).unwrap_err();
+        assert!(mistake.contains("`apache`") && mistake.contains("Varnish"));
+    }
 }

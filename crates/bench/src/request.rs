@@ -1,19 +1,21 @@
 //! What the command line asks for.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::frame::{Benchmark, Effort};
+use crate::catalogue::{self, Ask, Entry};
+use crate::frame::Effort;
 use crate::load::manual::Manual;
 use crate::origin::{PLACES, SERVICE, Settings};
 use crate::results::Wanted;
-use crate::{ALL, edge, overload, overload_sim, proxy};
 
 /// How to ask.
-pub const USAGE: &str = "usage: bench NAME [--quick] [--json] [--only WORD,...]
-       bench proxy|edge ... [--instructions]
-       bench page
+pub const USAGE: &str =
+    "usage: bench [NAME] [--quick] [--json] [--only WORD,...] [--against PEER,...]
+             [--profile] [--instructions] [--compare FILE]   no NAME: all, one after the other
+       bench report | page
        bench --list
        bench soak [--minutes N]
        bench load --target ADDR [--path PATH] [--tenant NAME] [--rate N] [--seconds N]
@@ -24,55 +26,39 @@ pub const USAGE: &str = "usage: bench NAME [--quick] [--json] [--only WORD,...]
 #[expect(missing_docs, reason = "each variant is named after its command")]
 pub enum Request {
     List,
-    Soak {
-        minutes: f64,
-    },
+    Soak { minutes: f64 },
     Origin(Settings),
     Load(Manual),
-    Overload {
-        effort: Effort,
-        json: bool,
-        wanted: Wanted,
-    },
-    OverloadSim {
-        effort: Effort,
-        json: bool,
-    },
-    Proxy {
-        effort: Effort,
-        json: bool,
-        wanted: Wanted,
-        instructions: bool,
-    },
-    Edge {
-        effort: Effort,
-        json: bool,
-        wanted: Wanted,
-        instructions: bool,
-    },
+    Report,
     Page,
-    Run {
-        bench: Benchmark,
-        effort: Effort,
-        json: bool,
-    },
+    Measure(Measure),
+}
+
+/// Benchmarks to run.
+#[derive(Debug)]
+pub struct Measure {
+    /// One of them, or all.
+    pub entry: Option<Entry>,
+    /// How.
+    pub ask: Ask,
+    /// Whom to measure beside ours; everybody when empty.
+    pub against: Vec<String>,
+    /// Whether to look where the time goes.
+    pub profile: bool,
+    /// Earlier results to compare with.
+    pub compare: Option<PathBuf>,
 }
 
 impl Request {
     /// From the words after the program's name; else a sentence about what is wrong with them.
     pub fn parse(mut words: Vec<String>) -> Result<Self, String> {
         let options = Options::take(&mut words)?;
-        let first = words.first().map(String::as_str);
-        if first == Some("--list") {
-            return Ok(Self::List);
+        match words.as_slice() {
+            [] => options.applied(None),
+            [list] if list == "--list" => Ok(Self::List),
+            [name] => options.applied(Some(name)),
+            _ => Err("one benchmark at a time, or none for all".to_owned()),
         }
-        let [name] = words.as_slice() else {
-            return Err(match first {
-                None => "which benchmark?".to_owned(),
-                Some(_) => "one benchmark at a time".to_owned(),
-            });
-        };
-        options.applied(name)
     }
 }
 
@@ -82,7 +68,7 @@ struct Options {
 }
 
 /// Options that take no value.
-const FLAGS: [&str; 3] = ["--quick", "--json", "--instructions"];
+const FLAGS: [&str; 4] = ["--quick", "--json", "--instructions", "--profile"];
 
 impl Options {
     /// `--name VALUE` and `--name=VALUE` are the same.
@@ -104,46 +90,43 @@ impl Options {
         Ok(Self { given })
     }
 
-    fn applied(mut self, name: &str) -> Result<Request, String> {
+    fn applied(mut self, name: Option<&str>) -> Result<Request, String> {
         let request = match name {
-            "soak" => self.soak()?,
-            "origin" => Request::Origin(self.origin()?),
-            "load" => Request::Load(self.load()?),
-            overload::NAME => Request::Overload {
-                effort: self.effort(),
-                json: self.flag("--json"),
-                wanted: self.wanted()?,
-            },
-            proxy::NAME => Request::Proxy {
-                effort: self.effort(),
-                json: self.flag("--json"),
-                wanted: self.wanted()?,
-                instructions: self.flag("--instructions"),
-            },
-            edge::NAME => Request::Edge {
-                effort: self.effort(),
-                json: self.flag("--json"),
-                wanted: self.wanted()?,
-                instructions: self.flag("--instructions"),
-            },
-            "page" => Request::Page,
-            overload_sim::NAME => Request::OverloadSim {
-                effort: self.effort(),
-                json: self.flag("--json"),
-            },
-            _ => {
-                let bench = ALL.iter().find(|bench| bench.name == name);
-                Request::Run {
-                    bench: *bench.ok_or_else(|| format!("no benchmark is called {name}"))?,
-                    effort: self.effort(),
-                    json: self.flag("--json"),
-                }
-            }
+            Some("soak") => self.soak()?,
+            Some("origin") => Request::Origin(self.origin()?),
+            Some("load") => Request::Load(self.load()?),
+            Some("page") => Request::Page,
+            Some("report") => Request::Report,
+            name => Request::Measure(self.measure(name)?),
         };
         match self.given.first() {
             None => Ok(request),
             Some((option, _)) => Err(format!("unknown option {option}")),
         }
+    }
+
+    fn measure(&mut self, name: Option<&str>) -> Result<Measure, String> {
+        let known = |name: &str| {
+            let entry = catalogue::find(name);
+            entry.ok_or_else(|| format!("no benchmark is called {name}"))
+        };
+        let entry = name.map(known).transpose()?;
+        let against: Option<String> = self.value("--against")?;
+        let against = against.unwrap_or_default().to_lowercase();
+        let against = against.split(',').filter(|word| !word.is_empty());
+        Ok(Measure {
+            entry,
+            ask: Ask {
+                name: entry.map_or("all", |entry| entry.name),
+                effort: self.effort(),
+                json: self.flag("--json"),
+                wanted: self.wanted()?,
+                instructions: self.flag("--instructions"),
+            },
+            against: against.map(str::to_owned).collect(),
+            profile: self.flag("--profile"),
+            compare: self.value("--compare")?,
+        })
     }
 
     fn soak(&mut self) -> Result<Request, String> {
@@ -215,33 +198,32 @@ mod tests {
 
     #[test]
     fn every_benchmark_can_be_asked_for_by_name() {
-        for bench in ALL {
-            let asked = parse(&format!("{} --quick --json", bench.name));
-            let Ok(Request::Run {
-                bench: found,
-                effort,
-                json,
-            }) = asked
-            else {
+        for entry in catalogue::all() {
+            let asked = parse(&format!("{} --quick --json", entry.name));
+            let Ok(Request::Measure(measure)) = asked else {
                 panic!("{asked:?}")
             };
+            let ask = measure.ask;
             assert_eq!(
-                (found.name, effort, json),
-                (bench.name, Effort::Quick, true)
+                (ask.name, ask.effort, ask.json),
+                (entry.name, Effort::Quick, true)
             );
         }
         assert!(matches!(parse("--list"), Ok(Request::List)));
-        assert!(matches!(
-            parse("overload-sim --quick"),
-            Ok(Request::OverloadSim {
-                effort: Effort::Quick,
-                json: false
-            })
-        ));
-        assert!(matches!(
-            parse("--only s1,expert overload"),
-            Ok(Request::Overload { effort: Effort::Full, wanted, .. }) if wanted == Wanted::parse("s1,expert")
-        ));
+        let Ok(Request::Measure(some)) = parse("--only s1,expert overload --against NGINX") else {
+            panic!("it names a benchmark")
+        };
+        assert_eq!(some.ask.wanted, Wanted::parse("s1,expert"));
+        assert_eq!(some.against, ["nginx"]);
+    }
+
+    #[test]
+    fn without_a_name_all_are_meant() {
+        let Ok(Request::Measure(all)) = parse("--quick --profile --compare old.json") else {
+            panic!("no name is needed")
+        };
+        assert!(all.entry.is_none() && all.profile);
+        assert_eq!(all.compare, Some(PathBuf::from("old.json")));
     }
 
     #[test]
@@ -257,10 +239,9 @@ mod tests {
     #[test]
     fn a_mistake_is_named() {
         for (line, mistake) in [
-            ("", "which benchmark?"),
             ("nonsense", "no benchmark is called nonsense"),
             ("queue --fast", "unknown option --fast"),
-            ("queue queue", "one benchmark at a time"),
+            ("queue queue", "one benchmark at a time, or none for all"),
             ("origin --places", "--places needs a value"),
             ("origin --places x", "--places does not take `x`"),
             (

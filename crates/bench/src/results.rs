@@ -8,13 +8,24 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Below the current directory.
-const FOLDER: &str = "target/bench";
+use crate::sheet::{Plot, Row, Sheet};
+use crate::{catalogue, circumstances};
 
-/// A result that takes the place of an earlier one of the same key.
-pub trait Keyed {
+/// Below the current directory.
+pub(crate) const FOLDER: &str = "target/bench";
+
+/// A result in a benchmark's own form, that takes the place of an earlier one of the same key.
+pub trait Keyed: Sized {
     /// Which result it is.
     fn key(&self) -> String;
+
+    /// All of them in the form of every benchmark.
+    fn rows(all: &[Self]) -> Vec<Row>;
+
+    /// What is drawn of them.
+    fn plots(_all: &[Self]) -> Vec<Plot> {
+        Vec::new()
+    }
 }
 
 /// Which results are asked for: all, or those with one of the words in one of their names.
@@ -45,15 +56,39 @@ fn is_part(word: &str, name: &str) -> bool {
     })
 }
 
-/// Puts new rows among those kept, in the order they came first; gives all.
+/// Puts new results among those kept, in the order they came first; gives all.
 pub fn keep<R>(name: &str, new: Vec<R>) -> Result<Vec<R>, String>
 where
     R: Keyed + Serialize + DeserializeOwned,
 {
     let merged = merge(kept(name)?, new);
-    let lines: Vec<String> = merged.iter().map(line).collect();
-    write(&file(name), &format!("[\n{}\n]\n", lines.join(",\n")))?;
+    let mut sheet = fresh(name)?;
+    // Made anew from all, so that no row outlives the result it was made from.
+    sheet.rows = R::rows(&merged);
+    sheet.plots = R::plots(&merged);
+    let value = |result: &R| serde_json::to_value(result).map_err(|error| error.to_string());
+    sheet.details = merged.iter().map(value).collect::<Result<_, _>>()?;
+    save(&sheet)?;
     Ok(merged)
+}
+
+/// Puts rows and pictures among those kept, for a benchmark without a form of its own.
+pub fn keep_rows(name: &str, rows: Vec<Row>, plots: Vec<Plot>) -> Result<(), String> {
+    let mut sheet = fresh(name)?;
+    sheet.take(rows, plots);
+    save(&sheet)
+}
+
+/// What is kept, with the circumstances of this run on top.
+fn fresh(name: &str) -> Result<Sheet, String> {
+    let circumstances = circumstances::of(name);
+    let old = sheet(name)?.unwrap_or_default();
+    Ok(Sheet {
+        rows: old.rows,
+        plots: old.plots,
+        details: old.details,
+        ..circumstances
+    })
 }
 
 fn merge<R: Keyed>(mut kept: Vec<R>, new: Vec<R>) -> Vec<R> {
@@ -66,17 +101,38 @@ fn merge<R: Keyed>(mut kept: Vec<R>, new: Vec<R>) -> Vec<R> {
     kept
 }
 
-/// The rows kept; none when nothing was measured yet. Rows of an older form are dropped.
+/// The results kept; none when nothing was measured yet. Results of an older form are dropped.
 pub fn kept<R: DeserializeOwned>(name: &str) -> Result<Vec<R>, String> {
+    let details = sheet(name)?.unwrap_or_default().details;
+    let results = details.into_iter().map(serde_json::from_value);
+    Ok(results.filter_map(Result::ok).collect())
+}
+
+/// What a benchmark left behind; nothing when it did not run yet. A file of an older form counts as none.
+pub fn sheet(name: &str) -> Result<Option<Sheet>, String> {
     let path = file(name);
     if !path.exists() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let odd = |error: &dyn Display| format!("{}: {error}", path.display());
     let text = fs::read_to_string(&path).map_err(|error| odd(&error))?;
-    let rows: Vec<serde_json::Value> = serde_json::from_str(&text).map_err(|error| odd(&error))?;
-    let rows = rows.into_iter().map(serde_json::from_value);
-    Ok(rows.filter_map(Result::ok).collect())
+    Ok(serde_json::from_str(&text).ok())
+}
+
+/// What all benchmarks left behind, in their order.
+pub fn all() -> Result<Vec<Sheet>, String> {
+    let sheets = catalogue::all().into_iter().map(|entry| sheet(entry.name));
+    Ok(sheets
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter()
+        .flatten()
+        .collect())
+}
+
+/// Writes what a benchmark leaves behind, for people too.
+pub fn save(sheet: &Sheet) -> Result<(), String> {
+    let text = serde_json::to_string_pretty(sheet).map_err(|error| error.to_string())?;
+    write(&file(&sheet.name), &(text + "\n"))
 }
 
 /// One JSON object, without the line break.
@@ -136,6 +192,11 @@ mod tests {
     impl Keyed for Named {
         fn key(&self) -> String {
             self.0.to_owned()
+        }
+
+        fn rows(all: &[Self]) -> Vec<Row> {
+            let row = |named: &Self| Row::new(named.0, "ours", f64::from(named.1), "µs");
+            all.iter().map(row).collect()
         }
     }
 

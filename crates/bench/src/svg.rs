@@ -2,15 +2,23 @@
 
 use std::fmt::{Arguments, Write};
 
-const INK: &str = "#222";
-const FAINT: &str = "#e4e4e4";
 const FONT: &str = "font-family=\"Helvetica, Arial, sans-serif\"";
+
+/// Where a picture is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// In a file of its own, on white.
+    File,
+    /// Within a page, as wide as there is room, in the page's colours.
+    Page,
+}
 
 /// A document under construction.
 pub(crate) struct Svg {
     body: String,
     width: f64,
     height: f64,
+    home: Home,
 }
 
 /// How values lie on an axis.
@@ -20,27 +28,27 @@ pub(crate) enum Scale {
     Log,
 }
 
-pub(crate) struct Axis {
-    pub(crate) label: &'static str,
+pub(crate) struct Axis<'a> {
+    pub(crate) label: &'a str,
     pub(crate) scale: Scale,
     pub(crate) from: f64,
     pub(crate) to: f64,
     /// Where it is marked, and with what.
-    pub(crate) marks: &'static [(f64, &'static str)],
+    pub(crate) marks: &'a [(f64, &'a str)],
 }
 
 /// How a line looks; the same in panels and legend.
 #[derive(Clone, Copy)]
-pub(crate) struct Stroke {
-    pub(crate) name: &'static str,
-    pub(crate) color: &'static str,
+pub(crate) struct Stroke<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) color: &'a str,
     pub(crate) width: f64,
     /// Lengths of dash and gap, or nothing.
-    pub(crate) dash: &'static str,
+    pub(crate) dash: &'a str,
 }
 
-pub(crate) struct Line {
-    pub(crate) stroke: Stroke,
+pub(crate) struct Line<'a> {
+    pub(crate) stroke: Stroke<'a>,
     pub(crate) points: Vec<(f64, f64)>,
     /// Whether each point is shown.
     pub(crate) dotted: bool,
@@ -55,26 +63,50 @@ pub(crate) struct Area {
     pub(crate) height: f64,
 }
 
-pub(crate) struct Panel {
-    pub(crate) title: &'static str,
+pub(crate) struct Panel<'a> {
+    pub(crate) title: &'a str,
     /// A line below the title, or nothing.
     pub(crate) note: String,
-    pub(crate) x: Axis,
-    pub(crate) y: Axis,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) x: Axis<'a>,
+    pub(crate) y: Axis<'a>,
+    pub(crate) lines: Vec<Line<'a>>,
 }
 
 impl Svg {
     pub(crate) fn new(width: f64, height: f64) -> Self {
+        Self::at(Home::File, width, height)
+    }
+
+    pub(crate) fn at(home: Home, width: f64, height: f64) -> Self {
         Self {
             body: String::new(),
             width,
             height,
+            home,
+        }
+    }
+
+    fn ink(&self) -> &'static str {
+        match self.home {
+            Home::File => "#222",
+            Home::Page => "currentColor",
+        }
+    }
+
+    fn faint(&self) -> &'static str {
+        match self.home {
+            Home::File => "#e4e4e4",
+            Home::Page => "var(--faint)",
         }
     }
 
     pub(crate) fn finish(self) -> String {
         let (width, height, body) = (self.width, self.height, self.body);
+        if self.home == Home::Page {
+            return format!(
+                "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" {FONT}>\n{body}</svg>\n"
+            );
+        }
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" {FONT}>\n\
@@ -84,23 +116,23 @@ impl Svg {
 
     /// `anchor` is `start`, `middle` or `end`.
     pub(crate) fn text(&mut self, x: f64, y: f64, size: f64, anchor: &str, text: &str) {
-        let text = escaped(text);
+        let (text, ink) = (escaped(text), self.ink());
         self.add(format_args!(
             "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" \
-             fill=\"{INK}\">{text}</text>\n"
+             fill=\"{ink}\">{text}</text>\n"
         ));
     }
 
     pub(crate) fn heading(&mut self, x: f64, y: f64, size: f64, text: &str) {
-        let text = escaped(text);
+        let (text, ink) = (escaped(text), self.ink());
         self.add(format_args!(
             "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" font-weight=\"bold\" \
-             fill=\"{INK}\">{text}</text>\n"
+             fill=\"{ink}\">{text}</text>\n"
         ));
     }
 
     /// Names of lines side by side, each in its cell.
-    pub(crate) fn legend(&mut self, x: f64, y: f64, cell: f64, strokes: &[Stroke]) {
+    pub(crate) fn legend(&mut self, x: f64, y: f64, cell: f64, strokes: &[Stroke<'_>]) {
         for (index, stroke) in strokes.iter().enumerate() {
             let left = x + cell * index as f64;
             self.polyline(stroke, &[(left, y - 4.0), (left + 26.0, y - 4.0)]);
@@ -108,7 +140,7 @@ impl Svg {
         }
     }
 
-    pub(crate) fn panel(&mut self, area: Area, panel: &Panel) {
+    pub(crate) fn panel(&mut self, area: Area, panel: &Panel<'_>) {
         let title_up = if panel.note.is_empty() { 10.0 } else { 26.0 };
         self.heading(area.left, area.top - title_up, 13.0, panel.title);
         self.text(area.left, area.top - 10.0, 11.0, "start", &panel.note);
@@ -123,20 +155,21 @@ impl Svg {
         }
     }
 
-    fn grid(&mut self, area: Area, panel: &Panel) {
+    fn grid(&mut self, area: Area, panel: &Panel<'_>) {
         let (right, bottom) = (area.left + area.width, area.top + area.height);
+        let (ink, faint) = (self.ink(), self.faint());
         for (value, text) in panel.x.marks {
             let x = panel.x.across(area, *value);
-            self.rule((x, area.top), (x, bottom), FAINT);
+            self.rule((x, area.top), (x, bottom), faint);
             self.text(x, bottom + 15.0, 11.0, "middle", text);
         }
         for (value, text) in panel.y.marks {
             let y = panel.y.up(area, *value);
-            self.rule((area.left, y), (right, y), FAINT);
+            self.rule((area.left, y), (right, y), faint);
             self.text(area.left - 6.0, y + 4.0, 11.0, "end", text);
         }
-        self.rule((area.left, bottom), (right, bottom), INK);
-        self.rule((area.left, area.top), (area.left, bottom), INK);
+        self.rule((area.left, bottom), (right, bottom), ink);
+        self.rule((area.left, area.top), (area.left, bottom), ink);
         let middle = area.left + area.width / 2.0;
         self.text(middle, bottom + 31.0, 11.0, "middle", panel.x.label);
         let (x, y) = (area.left - 42.0, area.top + area.height / 2.0);
@@ -147,7 +180,7 @@ impl Svg {
         self.add(format_args!("</g>\n"));
     }
 
-    fn rule(&mut self, from: (f64, f64), to: (f64, f64), color: &str) {
+    pub(crate) fn rule(&mut self, from: (f64, f64), to: (f64, f64), color: &str) {
         let ((x1, y1), (x2, y2)) = (from, to);
         self.add(format_args!(
             "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" \
@@ -155,7 +188,7 @@ impl Svg {
         ));
     }
 
-    fn polyline(&mut self, stroke: &Stroke, points: &[(f64, f64)]) {
+    fn polyline(&mut self, stroke: &Stroke<'_>, points: &[(f64, f64)]) {
         let points: String = points
             .iter()
             .map(|(x, y)| format!("{x:.1},{y:.1} "))
@@ -170,7 +203,7 @@ impl Svg {
         ));
     }
 
-    fn dots(&mut self, stroke: &Stroke, points: &[(f64, f64)]) {
+    fn dots(&mut self, stroke: &Stroke<'_>, points: &[(f64, f64)]) {
         let (color, radius) = (stroke.color, stroke.width + 0.7);
         for (x, y) in points {
             self.add(format_args!(
@@ -184,8 +217,8 @@ impl Svg {
     }
 }
 
-impl Axis {
-    fn across(&self, area: Area, value: f64) -> f64 {
+impl Axis<'_> {
+    pub(crate) fn across(&self, area: Area, value: f64) -> f64 {
         area.left + area.width * self.part(value)
     }
 

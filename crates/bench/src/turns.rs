@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::circumstances;
 use crate::frame::{Effort, Quantiles};
 use crate::load::closed::{self, Plan};
 use crate::load::tally::quantile_ms;
@@ -40,8 +41,8 @@ impl Turns {
     pub(crate) fn of(effort: Effort) -> Self {
         match effort {
             Effort::Quick => Self {
-                rounds: 3,
-                length: Duration::from_millis(500),
+                rounds: 5,
+                length: Duration::from_millis(200),
             },
             Effort::Full => Self {
                 rounds: 9,
@@ -69,7 +70,10 @@ impl Turns {
                     true
                 }
                 Err(error) => {
-                    eprintln!("{} is left out: {error}", measured.kind.name());
+                    circumstances::absent(&format!(
+                        "{} is left out: {error}",
+                        measured.kind.name()
+                    ));
                     false
                 }
             });
@@ -136,7 +140,7 @@ pub(crate) fn told<T, const N: usize>(tried: [(Kind, Result<T, String>); N]) -> 
     for (kind, tried) in tried {
         match tried {
             Ok(value) => there.push((kind, value)),
-            Err(sentence) => eprintln!("{sentence}"),
+            Err(sentence) => circumstances::absent(&sentence),
         }
     }
     there

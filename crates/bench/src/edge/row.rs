@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::case::Case;
 use crate::peers::Kind;
 use crate::results::{Keyed, rounded, today};
+use crate::sheet;
 use crate::turns::{Measured, median};
 
 /// A line of the table.
@@ -30,6 +31,25 @@ pub(super) struct Row {
 impl Keyed for Row {
     fn key(&self) -> String {
         format!("{}/{}", self.case, self.server)
+    }
+
+    fn rows(all: &[Self]) -> Vec<sheet::Row> {
+        all.iter().map(Self::told).collect()
+    }
+}
+
+impl Row {
+    /// Ours promises to cost no more than nginx; the others are company.
+    fn told(&self) -> sheet::Row {
+        let mut row = sheet::Row::new(&self.case, &self.server, self.each, &self.unit)
+            .beside(Kind::Nginx.name(), self.to_nginx);
+        if self.server == Kind::Macronode.name() {
+            row = row.at_most(1.0);
+        }
+        row.beside(Kind::Varnish.name(), self.to_varnish)
+            .beside(Kind::Bare.name(), self.to_bare)
+            .over(self.rounds, Some(self.spread))
+            .failed(self.failures)
     }
 }
 

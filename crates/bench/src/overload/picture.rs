@@ -58,7 +58,12 @@ pub(super) fn svg(rows: &[Row]) -> String {
 /// S0 to S11; the others ask other questions.
 const DRAWN: usize = 12;
 
-fn panel(rows: &[Row], title: &'static str, y: Axis, value: fn(&Row) -> Option<f64>) -> Panel {
+fn panel(
+    rows: &[Row],
+    title: &'static str,
+    y: Axis<'static>,
+    value: fn(&Row) -> Option<f64>,
+) -> Panel<'static> {
     let line = |contender: Contender| {
         let at = |(index, scenario): (usize, &Scenario)| {
             let names = (contender.name(), scenario.name());
@@ -103,7 +108,7 @@ fn panel(rows: &[Row], title: &'static str, y: Axis, value: fn(&Row) -> Option<f
     }
 }
 
-fn percent() -> Axis {
+fn percent() -> Axis<'static> {
     Axis {
         label: "%",
         scale: Scale::Linear,
@@ -119,7 +124,7 @@ fn percent() -> Axis {
     }
 }
 
-fn milliseconds() -> Axis {
+fn milliseconds() -> Axis<'static> {
     Axis {
         label: "ms (log)",
         scale: Scale::Log,
@@ -136,7 +141,7 @@ fn milliseconds() -> Axis {
     }
 }
 
-fn stroke(contender: Contender) -> Stroke {
+fn stroke(contender: Contender) -> Stroke<'static> {
     let (color, width, dash) = match contender {
         Contender::NginxPackaged => ("#b0b0b0", 1.6, "3 3"),
         Contender::NginxMaxConns => ("#777777", 1.6, "6 4"),

@@ -7,6 +7,7 @@ use super::scenario::{POLITE, Scenario, WEIGHTS};
 use crate::load::open::Outcome;
 use crate::load::tally::{Tally, quantile_ms};
 use crate::results::{Keyed, rounded};
+use crate::sheet;
 
 /// A line of the table. A number that does not exist, such as the median of nothing, is absent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +37,10 @@ pub(super) struct Row {
 impl Keyed for Row {
     fn key(&self) -> String {
         format!("{}/{}", self.contender, self.scenario)
+    }
+
+    fn rows(all: &[Self]) -> Vec<sheet::Row> {
+        super::judged::rows(all)
     }
 }
 

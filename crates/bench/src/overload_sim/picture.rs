@@ -99,7 +99,7 @@ fn row(svg: &mut Svg, top: f64, height: f64, panels: &[Panel]) {
     }
 }
 
-fn goodput(study: &Study) -> Panel {
+fn goodput(study: &Study) -> Panel<'static> {
     let title = "Goodput, all tenants";
     by_load(
         study,
@@ -110,7 +110,7 @@ fn goodput(study: &Study) -> Panel {
     )
 }
 
-fn polite_ok(study: &Study) -> Panel {
+fn polite_ok(study: &Study) -> Panel<'static> {
     let title = "Polite tenants: answered in time";
     by_load(
         study,
@@ -121,7 +121,7 @@ fn polite_ok(study: &Study) -> Panel {
     )
 }
 
-fn share(study: &Study, case: Crowd) -> Panel {
+fn share(study: &Study, case: Crowd) -> Panel<'static> {
     let title = match case {
         Crowd::Dear => "Cost: what the dear tenant takes",
         Crowd::Weighted => "Weight: what those of weight 4 get",
@@ -132,7 +132,7 @@ fn share(study: &Study, case: Crowd) -> Panel {
     by_load(study, case, title, y, move |figures| case.percent(figures))
 }
 
-fn percent(label: &'static str) -> Axis {
+fn percent(label: &'static str) -> Axis<'static> {
     Axis {
         label,
         scale: Scale::Linear,
@@ -142,7 +142,7 @@ fn percent(label: &'static str) -> Axis {
     }
 }
 
-fn polite_p99(study: &Study) -> Panel {
+fn polite_p99(study: &Study) -> Panel<'static> {
     let y = Axis {
         label: "ms (log)",
         scale: Scale::Log,
@@ -175,9 +175,9 @@ fn by_load(
     study: &Study,
     crowd: Crowd,
     title: &'static str,
-    y: Axis,
+    y: Axis<'static>,
     value: impl Fn(&Figures) -> f64,
-) -> Panel {
+) -> Panel<'static> {
     let x = Axis {
         label: "offered load, × capacity (log)",
         scale: Scale::Log,
@@ -207,7 +207,7 @@ fn by_load(
     }
 }
 
-fn limits(study: &Study, trace: Trace) -> Panel {
+fn limits(study: &Study, trace: Trace) -> Panel<'static> {
     let courses = Contender::ALL.map(|contender| study.course(trace, contender));
     let lines = courses.map(|course| Line {
         stroke: contender_stroke(course.contender),
@@ -250,7 +250,7 @@ fn limits(study: &Study, trace: Trace) -> Panel {
     }
 }
 
-fn discipline_stroke(discipline: Discipline) -> Stroke {
+fn discipline_stroke(discipline: Discipline) -> Stroke<'static> {
     let (color, width, dash) = match discipline {
         Discipline::Unbounded => ("#b0b0b0", 2.0, "3 3"),
         Discipline::Fifo => ("#777777", 2.0, ""),
@@ -266,7 +266,7 @@ fn discipline_stroke(discipline: Discipline) -> Stroke {
     }
 }
 
-fn contender_stroke(contender: Contender) -> Stroke {
+fn contender_stroke(contender: Contender) -> Stroke<'static> {
     let (color, width, dash) = match contender {
         Contender::Fixed => ("#777777", 1.5, "5 4"),
         Contender::Aimd => ("#d55e00", 1.5, ""),

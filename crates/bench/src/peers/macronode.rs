@@ -2,10 +2,39 @@
 
 use std::net::SocketAddr;
 
+use super::configs::{self, fill};
 use super::{Door, Place};
+
+const LIMIT: usize = 1_000;
+/// What the node has by default.
+const CONNECTIONS: usize = 16_384;
+
+/// How much there is of what may grow.
+#[derive(Clone, Copy, Debug)]
+pub struct Size<'a> {
+    /// Where requests go.
+    pub endpoints: &'a [SocketAddr],
+    /// Routes beside the usual four: `/r0` and so on.
+    pub routes: usize,
+    /// Connections of the door.
+    pub connections: usize,
+    /// Requests at once upstream.
+    pub limit: usize,
+}
 
 /// Everything on that a team would have on: routes, a quota, the fair queue, the limit, metrics.
 pub fn realistic(place: &Place) -> String {
+    let size = Size {
+        endpoints: &[place.origin],
+        routes: 0,
+        connections: CONNECTIONS,
+        limit: LIMIT,
+    };
+    sized(place, &size)
+}
+
+/// The same, of another size.
+pub fn sized(place: &Place, size: &Size<'_>) -> String {
     let doors = match place.door {
         Door::Plain | Door::Http2 => format!("listen = [\"{}\"]", place.listen),
         Door::Tls => format!(
@@ -17,82 +46,39 @@ certificates = [{{ cert = \"cert.pem\", key = \"key.pem\", default = true }}]",
             place.listen
         ),
     };
+    let endpoint = |endpoint: &SocketAddr| format!("\"http://{endpoint}\"");
+    let endpoints: Vec<String> = size.endpoints.iter().map(endpoint).collect();
+    let route =
+        |number| format!("\n[[gateway.routes]]\npath = \"/r{number}\"\nupstream = \"main\"\n");
+    let routes: String = (0..size.routes).map(route).collect();
     let level = if place.access_log { "all" } else { "off" };
-    let (node, origin) = (NODE, place.origin);
-    format!(
-        "{node}
-[gateway]
-trusted_hops = [\"127.0.0.0/8\"]
-{doors}
-
-[gateway.identity]
-tenant_header = \"x-tenant\"
-
-[gateway.access_log]
-level = \"{level}\"
-
-[gateway.quota]
-per_tenant = {{ per_second = 1000000 }}
-
-[gateway.queue]
-items = 4096
-per_tenant = 4096
-
-[gateway.upstreams.main]
-endpoints = [\"http://{origin}\"]
-limit = 1000
-
-[gateway.upstreams.other]
-endpoints = [\"http://{origin}\"]
-
-[[gateway.routes]]
-path = \"/\"
-upstream = \"main\"
-
-[[gateway.routes]]
-path = \"/api/v1\"
-upstream = \"other\"
-
-[[gateway.routes]]
-hosts = [\"static.example.com\"]
-upstream = \"other\"
-
-[[gateway.routes]]
-hosts = [\"*.example.org\"]
-methods = [\"POST\", \"PUT\"]
-upstream = \"other\"
-"
+    fill(
+        configs::GATEWAY,
+        &[
+            ("doors", &doors),
+            ("connections", &size.connections.to_string()),
+            ("access_log", level),
+            ("endpoints", &endpoints.join(", ")),
+            ("limit", &size.limit.to_string()),
+            ("origin", &place.origin.to_string()),
+            ("routes", &routes),
+        ],
     )
 }
 
 /// The one config of every overload scenario. Without a limit the gateway finds it.
 pub fn overload(place: &Place, limit: Option<usize>, weights: &[(&str, u32)]) -> String {
-    let (node, listen, origin) = (NODE, place.listen, place.origin);
     let limit = limit.map(|limit| format!("limit = {limit}\n"));
-    let limit = limit.unwrap_or_default();
     let tenant = |(name, weight): &(&str, u32)| format!("{name} = {{ weight = {weight} }}\n");
     let tenants: String = weights.iter().map(tenant).collect();
-    format!(
-        "{node}
-[gateway]
-listen = [\"{listen}\"]
-trusted_hops = [\"127.0.0.0/8\"]
-
-[gateway.identity]
-tenant_header = \"x-tenant\"
-
-[gateway.access_log]
-level = \"off\"
-
-[gateway.tenants]
-{tenants}
-[gateway.upstreams.main]
-endpoints = [\"http://{origin}\"]
-{limit}
-[[gateway.routes]]
-path = \"/\"
-upstream = \"main\"
-"
+    fill(
+        configs::OVERLOAD,
+        &[
+            ("listen", &place.listen.to_string()),
+            ("origin", &place.origin.to_string()),
+            ("tenants", &tenants),
+            ("limit", &limit.unwrap_or_default()),
+        ],
     )
 }
 
@@ -108,20 +94,19 @@ path = \"{name}.pmtiles\"
         )
     };
     let packs: String = names.iter().map(pack).collect();
-    format!(
-        "{NODE}
-[edge]
-listen = [\"{listen}\"]
-
-[edge.limits]
-rps = 0
-
-[edge.access_log]
-level = \"off\"
-{packs}"
+    fill(
+        configs::PACKS,
+        &[("listen", &listen.to_string()), ("packs", &packs)],
     )
 }
 
-const NODE: &str = "[admin]
-listen = \"127.0.0.1:0\"
-";
+/// A cache in memory and on disk before the origin, below `/o`.
+pub fn cache(place: &Place) -> String {
+    fill(
+        configs::CACHE,
+        &[
+            ("listen", &place.listen.to_string()),
+            ("origin", &place.origin.to_string()),
+        ],
+    )
+}

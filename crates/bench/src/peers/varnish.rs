@@ -2,20 +2,10 @@
 
 use std::net::SocketAddr;
 
+use super::configs::{self, fill};
+
 /// A cache in memory before the origin; what it is asked for once it keeps for an hour.
 pub fn cache(origin: SocketAddr) -> String {
-    let (host, port) = (origin.ip(), origin.port());
-    format!(
-        "vcl 4.1;
-
-backend default {{
-    .host = \"{host}\";
-    .port = \"{port}\";
-}}
-
-sub vcl_backend_response {{
-    set beresp.ttl = 1h;
-}}
-"
-    )
+    let (host, port) = (origin.ip().to_string(), origin.port().to_string());
+    fill(configs::VARNISH_CACHE, &[("host", &host), ("port", &port)])
 }

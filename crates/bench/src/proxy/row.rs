@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::case::Case;
 use crate::peers::Kind;
 use crate::results::{Keyed, rounded, today};
+use crate::sheet;
 use crate::turns::{Measured, median};
 
 /// A line of the table.
@@ -33,6 +34,24 @@ pub(super) struct Row {
 impl Keyed for Row {
     fn key(&self) -> String {
         format!("{}/{}", self.case, self.server)
+    }
+
+    fn rows(all: &[Self]) -> Vec<sheet::Row> {
+        all.iter().map(Self::told).collect()
+    }
+}
+
+impl Row {
+    /// Ours promises to cost no more than each of the others.
+    fn told(&self) -> sheet::Row {
+        let row = sheet::Row::new(&self.case, &self.server, self.each, &self.unit)
+            .beside(Kind::Nginx.name(), self.to_nginx)
+            .beside(Kind::Haproxy.name(), self.to_haproxy)
+            .over(self.rounds, Some(self.spread));
+        match self.server == Kind::Macronode.name() {
+            true => row.at_most(1.0).failed(self.failures),
+            false => row.failed(self.failures),
+        }
     }
 }
 
