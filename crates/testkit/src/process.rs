@@ -12,10 +12,13 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 mod error;
+mod filter;
 mod lines;
+mod memory;
 mod metrics;
 mod port;
 mod program;
+mod spy;
 #[cfg(test)]
 mod tests;
 mod vitals;
@@ -25,6 +28,7 @@ pub use lines::{Line, Pipe};
 pub use metrics::Metrics;
 pub use port::Port;
 pub use program::Program;
+pub use spy::{Attempt, Spy};
 
 use lines::Lines;
 

@@ -1,5 +1,6 @@
 //! A program to be started: arguments, variables, files, pipes.
 
+use super::filter::{Filter, Rule, Verdict};
 use super::lines::{Lines, Pipe};
 use super::{CONFIG_FILE, Owned, Process, ProcessError, system};
 use parking_lot::Mutex;
@@ -77,6 +78,28 @@ impl Program {
     pub fn config(self, text: &str) -> io::Result<Self> {
         let path = self.file(CONFIG_FILE, text)?;
         Ok(self.arg("--config").arg(path))
+    }
+
+    /// Does this in the new process, before the program is there. Only system calls are safe in that place.
+    #[must_use]
+    pub(super) fn before_exec(
+        mut self,
+        act: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        // SAFETY: those who call this make only system calls, on memory made before.
+        unsafe { self.command.pre_exec(act) };
+        self
+    }
+
+    /// On a kernel that knows nothing of Landlock, as far as the program can tell.
+    #[must_use]
+    pub fn without_landlock(self) -> Self {
+        let filter = Filter::new(&[Rule {
+            call: libc::SYS_landlock_create_ruleset,
+            flags: None,
+            verdict: Verdict::Fail(libc::ENOSYS as u16),
+        }]);
+        self.before_exec(move || filter.apply())
     }
 
     /// Keeps stderr open and never reads it, as a stuck log collector would.

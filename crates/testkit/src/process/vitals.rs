@@ -43,7 +43,7 @@ impl Process {
         Ok(Duration::from_secs_f64(ticks as f64 / per_s as f64))
     }
 
-    fn proc_text(&self, file: &str) -> Result<String, ProcessError> {
+    pub(super) fn proc_text(&self, file: &str) -> Result<String, ProcessError> {
         let path = format!("/proc/{}/{file}", self.pid());
         std::fs::read_to_string(&path).map_err(|source| system(&format!("reading {path}"), source))
     }
