@@ -14,6 +14,7 @@ mod npm;
 mod preview;
 mod requirements;
 mod run;
+mod s3_server;
 mod shell;
 mod steps;
 mod suite;

@@ -4,6 +4,7 @@ use crate::Outcome;
 use crate::again;
 use crate::args::Args;
 use crate::requirements;
+use crate::s3_server;
 use crate::shell::Invocation;
 use crate::steps::{Done, Series, Step};
 use crate::tally::Tally;
@@ -74,7 +75,7 @@ pub(crate) fn counted(tests: &Invocation, tally: &mut Tally) -> Result<Done, Str
 fn unit(tally: &mut Tally) -> Result<Done, String> {
     let tests = Invocation::cargo(&["test", "--workspace", "--exclude", "e2e", "--all-features"])
         .args(["--lib", "--bins", "--tests", "--examples"]);
-    again::counted(&tests, tally)
+    again::counted(&s3_server::told(tests), tally)
 }
 
 fn doc(tally: &mut Tally) -> Result<Done, String> {
@@ -140,7 +141,7 @@ fn e2e(runtime: &str, tally: &mut Tally) -> Result<Done, String> {
     let tests = Invocation::cargo(&["test", "--package", "e2e"])
         .env("MACRONODE_BIN", node.to_string_lossy())
         .env("MACRONODE_TEST_RUNTIME", runtime);
-    again::counted(&tests, tally)
+    again::counted(&s3_server::told(tests), tally)
 }
 
 fn cited(_: &mut Tally) -> Result<Done, String> {

@@ -126,17 +126,32 @@ fn may_install() -> bool {
     root && present("apt-get")
 }
 
+/// These packages, where they may be installed at all.
+pub(crate) fn install_packages(packages: &[&str]) -> Outcome {
+    match may_install() {
+        true => apt_install(packages),
+        false => Err(format!(
+            "install with: apt-get install {}",
+            packages.join(" ")
+        )),
+    }
+}
+
 fn install(missing: &[&Tool]) -> Outcome {
+    let packages: Vec<_> = missing
+        .iter()
+        .flat_map(|tool| tool.packages)
+        .copied()
+        .collect();
+    apt_install(&packages)
+}
+
+fn apt_install(packages: &[&str]) -> Outcome {
     // The lists are often absent in a container; refreshing them is not needed where they are there.
     let apt =
         |args: &[&str]| Invocation::new("apt-get", args).env("DEBIAN_FRONTEND", "noninteractive");
-    let packages = || {
-        missing
-            .iter()
-            .flat_map(|tool| tool.packages)
-            .map(|package| (*package).to_owned())
-    };
-    let install = apt(&["install", "--yes", "--no-install-recommends"]).args(packages());
+    let install =
+        apt(&["install", "--yes", "--no-install-recommends"]).args(packages.iter().copied());
     install
         .run()
         .or_else(|_| apt(&["update"]).run().and_then(|()| install.run()))

@@ -16,6 +16,7 @@ pub mod readiness;
 mod rounds;
 pub mod schema;
 pub mod site;
+pub mod storage;
 pub mod streams;
 pub mod wait;
 

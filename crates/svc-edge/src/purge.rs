@@ -26,10 +26,15 @@ fn schema() -> Value {
 impl Edge {
     /// Forgets what the query names, and says of how many addresses.
     pub async fn purge(self: Arc<Self>, query: String) -> Result<Value, String> {
-        let purge = parse(&query)?;
+        let purged = self.forget(parse(&query)?).await;
+        Ok(json!({ "purged": purged }))
+    }
+
+    /// Forgets what is kept of origins, and says of how many addresses.
+    pub async fn forget(&self, purge: Purge) -> u64 {
         let purged = self.shared.origins.purge(&purge).await;
         tracing::info!(?purge, purged, "purged");
-        Ok(json!({ "purged": purged }))
+        purged
     }
 }
 

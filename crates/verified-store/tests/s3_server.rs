@@ -1,6 +1,7 @@
 //! Signed requests against a server of somebody else, which checks the signatures: moto, from PyPI.
 //!
-//! It needs `python3 -m pip install 'moto[server]'`; where that is missing a line says so.
+//! `cargo xtask test` installs it and says where in `MACRONODE_S3_PYTHON`; else it needs `python3 -m pip install
+//! 'moto[server]'`, and where that is missing a line says so.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -37,8 +38,12 @@ struct Response {
 
 impl Server {
     fn start() -> Option<Self> {
+        if let Ok(why) = std::env::var("MACRONODE_S3_MISSING") {
+            panic!("the S3 server could not be installed: {why}");
+        }
+        let program = std::env::var("MACRONODE_S3_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let python = |args: &[&str]| {
-            let mut command = Command::new("python3");
+            let mut command = Command::new(&program);
             command
                 .args(args)
                 .stdout(Stdio::null())

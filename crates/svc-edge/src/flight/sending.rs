@@ -46,7 +46,8 @@ pub(crate) fn failure(error: &SendError) -> Failure {
     match error.cause() {
         Cause::Busy => Failure::Queue,
         Cause::Timeout => Failure::Late,
-        Cause::Forbidden | Cause::Unreachable | Cause::Untrusted => Failure::Unreachable,
+        Cause::Forbidden | Cause::Unreachable => Failure::Unreachable,
+        Cause::Untrusted => Failure::Untrusted,
         Cause::RequestBody => Failure::Body,
         Cause::Garbage
         | Cause::Oversized

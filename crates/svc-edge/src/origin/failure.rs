@@ -25,6 +25,8 @@ pub(crate) enum Failure {
     Open(Duration),
     /// Nobody answers there, or the address may not be dialled.
     Unreachable,
+    /// Whoever answers there cannot show that it is the origin.
+    Untrusted,
     /// The answer did not come in time.
     Late,
     /// The answer broke off, or is no HTTP.
@@ -41,7 +43,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// One of each.
-    pub(crate) const ALL: [Failure; 16] = [
+    pub(crate) const ALL: [Failure; 17] = [
         Failure::NotAllowed,
         Failure::Query,
         Failure::Loop,
@@ -52,6 +54,7 @@ impl Failure {
         Failure::GivenUp,
         Failure::Open(Duration::from_secs(1)),
         Failure::Unreachable,
+        Failure::Untrusted,
         Failure::Late,
         Failure::Broken,
         Failure::Wrong,
@@ -67,6 +70,7 @@ impl Failure {
             Failure::ReadOnly => 405,
             Failure::Waiters | Failure::Queue => 429,
             Failure::Unreachable
+            | Failure::Untrusted
             | Failure::Broken
             | Failure::Wrong
             | Failure::TooLarge
@@ -89,6 +93,7 @@ impl Failure {
             Failure::GivenUp => "fill-given-up",
             Failure::Open(_) => "origin-breaker",
             Failure::Unreachable => "origin-unreachable",
+            Failure::Untrusted => "origin-untrusted",
             Failure::Late => "origin-timeout",
             Failure::Broken => "origin-broken",
             Failure::Wrong => "origin-wrong",
@@ -120,6 +125,9 @@ impl Failure {
             Failure::GivenUp => "the fetch was given up; come again",
             Failure::Open(_) => "the origin failed too often and is left alone for a while",
             Failure::Unreachable => "the origin cannot be reached",
+            Failure::Untrusted => {
+                "the origin's certificate is not for its name, or of nobody who is trusted"
+            }
             Failure::Late => "the origin did not answer in time",
             Failure::Broken => "the origin's answer broke off, or could not be read",
             Failure::Wrong => "the origin's answer contradicts itself or what was asked",
@@ -144,6 +152,7 @@ impl Failure {
             self,
             Failure::Open(_)
                 | Failure::Unreachable
+                | Failure::Untrusted
                 | Failure::Late
                 | Failure::Broken
                 | Failure::Wrong
