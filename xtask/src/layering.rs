@@ -75,7 +75,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "front-door",
-        below: &["kernel", "http-rules", "rate-quota"],
+        below: &["kernel", "http-rules", "http1-wire", "rate-quota"],
         below_in_tests: &["testkit"],
     },
     Layer {
@@ -141,6 +141,10 @@ const LAYERS: &[Layer] = &[
             "svc-edge",
             "tile-pack",
             "passport",
+            "concurrency-gate",
+            "front-door",
+            "http-rules",
+            "rate-quota",
         ],
         below_in_tests: &["testkit"],
     },

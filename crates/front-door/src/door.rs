@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwapOption;
-use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{Request, Response};
 use kernel::clock::Timeline;
@@ -21,12 +20,16 @@ use tokio::sync::Semaphore;
 
 use crate::connection::Arrival;
 use crate::h2::STREAM_TASK;
-use crate::line::{Desk, Refuse, TimeoutCounters};
+use crate::line::{Desk, TimeoutCounters};
 use crate::pulse::{Clockwork, Stance};
-use crate::service::{Fault, Service, Visit};
+use crate::service::{Service, Visit};
 use crate::settings::DoorSettings;
 use crate::tls::{GROUPS, TlsFacts};
 use crate::upload::Upload;
+
+pub use porch::Porch;
+
+mod porch;
 
 /// Connections cut off.
 pub(crate) static CUT: MetricSpec = MetricSpec {
@@ -115,7 +118,6 @@ impl<S: Service> House<S> {
             clock: Arc::new(Clockwork::new()),
             timeouts: TimeoutCounters::new(registry),
             floods: cut("flood"),
-            refusals: Arc::new(Refusals(service.clone())),
         };
         Self {
             service,
@@ -212,14 +214,6 @@ fn source(address: IpAddr) -> u64 {
         IpAddr::V4(address) => u64::from(u32::from(address)),
         // No address of IPv4 has a bit above the lowest 32.
         IpAddr::V6(address) => ((u128::from(address) >> 64) as u64) | 1 << 63,
-    }
-}
-
-struct Refusals<S>(Arc<S>);
-
-impl<S: Service> Refuse for Refusals<S> {
-    fn refuse(&self, fault: Fault, visit: &Visit) -> Response<Bytes> {
-        self.0.refuse(fault, visit)
     }
 }
 

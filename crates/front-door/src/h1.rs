@@ -1,142 +1,34 @@
-//! An HTTP/1 connection: asleep without buffers between requests, awake with the parser while it is used.
+//! An HTTP/1 connection: asleep without buffers between requests, awake while it is used.
 
-use std::convert::Infallible;
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
 
-use http::header::{CONNECTION, HeaderValue};
-use http::{Method, Request, Response, StatusCode};
-use http_body::Body as _;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use bytes::Bytes;
+use http::header::HeaderMap;
+use http::{Response, StatusCode};
+use http1_wire::{Framing, Request, Terms, Unreadable};
 
 use crate::door::{House, Panicked};
-use crate::head::Framing;
-use crate::line::Line;
-use crate::pulse::{Order, Stance};
-use crate::reply::{Handover, Reply};
+use crate::reply::Whole;
 use crate::service::{Fault, Service};
 use crate::upload::Upload;
+use feed::Feed;
+use seat::{Heard, Seat};
+use upgrade::Promise;
 
+pub(crate) use mail::{MAIL, Receiver};
+pub(crate) use upgrade::UPGRADE;
+pub use upgrade::{Upgrade, Upgraded};
 pub(crate) use wire::Wire;
 
+mod feed;
+mod mail;
+mod outbox;
+mod seat;
+mod upgrade;
 mod wire;
-
-/// Bytes of a body that are read at once.
-const BODY_BYTES: usize = 64 * 1024;
-
-/// What the socket's side and the request's side of a connection tell each other. One task uses it.
-pub(crate) struct Talk {
-    pub(crate) line: Arc<Line>,
-    /// What the parser said of the head that passed last, until the socket's side has heard it.
-    framing: AtomicU64,
-    /// That head can be read in two ways.
-    dirty: AtomicBool,
-    /// A request has been taken whose answer is not all written.
-    answering: AtomicBool,
-    /// Part of a head has passed behind the request that is being answered.
-    next_begun: AtomicBool,
-    /// The rest has lasted long enough for a nap.
-    rested: AtomicBool,
-}
-
-const UNTOLD: u64 = 0;
-const CHUNKED: u64 = 1;
-const THROUGH: u64 = 2;
-const LENGTH: u64 = 3;
-
-impl Talk {
-    fn new(line: Arc<Line>) -> Arc<Self> {
-        Arc::new(Self {
-            line,
-            framing: AtomicU64::new(UNTOLD),
-            dirty: AtomicBool::new(false),
-            answering: AtomicBool::new(false),
-            next_begun: AtomicBool::new(false),
-            rested: AtomicBool::new(false),
-        })
-    }
-
-    /// A request has been taken; says whether its head was clean.
-    fn begin(&self, request: &Request<Incoming>) -> bool {
-        let body = request.body();
-        let framing = match body.size_hint().exact() {
-            _ if body.is_end_stream() => Framing::Length(0),
-            Some(length) => Framing::Length(length),
-            None => Framing::Chunked,
-        };
-        self.tell(framing);
-        self.answering.store(true, Ordering::Relaxed);
-        self.next_begun.store(false, Ordering::Relaxed);
-        let pulse = &self.line.pulse;
-        pulse.read.clear();
-        pulse.take(Stance::Busy, &self.line.desk.clock);
-        !self.dirty.load(Ordering::Relaxed)
-    }
-
-    fn tell(&self, framing: Framing) {
-        let told = match framing {
-            Framing::Chunked => CHUNKED,
-            Framing::Through => THROUGH,
-            Framing::Length(length) => length.saturating_add(LENGTH),
-        };
-        self.framing.store(told, Ordering::Relaxed);
-    }
-
-    fn told(&self) -> Option<Framing> {
-        match self.framing.load(Ordering::Relaxed) {
-            UNTOLD => return None,
-            CHUNKED => Some(Framing::Chunked),
-            THROUGH => Some(Framing::Through),
-            length => Some(Framing::Length(length - LENGTH)),
-        }
-        .inspect(|_| self.framing.store(UNTOLD, Ordering::Relaxed))
-    }
-
-    /// The answer has been handed over: a new head may come, or has begun to.
-    pub(crate) fn handed_over(&self) {
-        if self.next_begun.load(Ordering::Relaxed) {
-            self.head_begins();
-        } else {
-            self.rests();
-        }
-    }
-
-    fn head_begins(&self) {
-        let (line, clock) = (&self.line, &self.line.desk.clock);
-        line.pulse.take(Stance::Head, clock);
-        line.pulse.read.set(clock, line.patience.head);
-    }
-
-    fn rests(&self) {
-        let (line, clock) = (&self.line, &self.line.desk.clock);
-        line.pulse.take(Stance::Resting, clock);
-        line.pulse.read.set(clock, line.patience.nap);
-        self.rested.store(false, Ordering::Relaxed);
-    }
-
-    /// The rest has lasted for a while; the buffers may go, the time goes on.
-    fn nap(&self) -> bool {
-        let (line, clock) = (&self.line, &self.line.desk.clock);
-        self.rested.store(true, Ordering::Relaxed);
-        let left = line.patience.idle - line.patience.nap;
-        line.pulse.read.set(clock, left);
-        !self.answering.load(Ordering::Relaxed) && !self.next_begun.load(Ordering::Relaxed)
-    }
-
-    /// Whether it is time for a nap: rested, and not yet told so.
-    fn is_tired(&self) -> bool {
-        let pulse = &self.line.pulse;
-        pulse.read.passed()
-            && pulse.stance() == Stance::Resting
-            && !self.rested.load(Ordering::Relaxed)
-    }
-}
 
 /// Serves a connection to its end.
 pub(crate) async fn serve<S: Service>(house: Arc<House<S>>, mut wire: Wire) {
@@ -149,112 +41,157 @@ pub(crate) async fn serve<S: Service>(house: Arc<House<S>>, mut wire: Wire) {
     }
 }
 
-/// How a turn with the parser ends.
-enum End {
-    Over(Result<(), hyper::Error>),
-    Cut,
-    Nap,
+/// What becomes of a connection behind an answer.
+enum After {
+    /// The next request may come.
+    Stays,
+    /// It ends; part of the request may still be on its way.
+    Ends { unread: bool },
+    /// It is HTTP no more.
+    Switched(Option<Promise>),
+    /// Nobody is there any more.
+    Lost,
 }
 
 /// The life between two naps; returns the socket if there is to be another.
-async fn awake<S: Service>(house: &Arc<House<S>>, wire: Wire) -> Option<Wire> {
-    let talk = wire.talk().clone();
-    let guest = Arc::new(Guest {
-        house: house.clone(),
-        talk: talk.clone(),
-    });
-    let service = service_fn(move |request: Request<Incoming>| {
-        let clean = guest.talk.begin(&request);
-        let guest = guest.clone();
-        let mut request = Some(request.map(|body| Upload::new(body, &guest.talk.line)));
-        async move { Ok::<_, Infallible>(guest.answer(&mut request, clean).await) }
-    });
-    let mut connection = http1::Builder::new()
-        .max_header_size(wire.head_bytes())
-        .max_buf_size(wire.head_bytes().max(BODY_BYTES))
-        .serve_connection(TokioIo::new(wire), service)
-        .with_upgrades();
-    let mut leaving = false;
-    let end = poll_fn(|cx| {
-        loop {
-            // First what has come in, then whether it is time to leave: on a busy node both are heard at once.
-            if let Poll::Ready(ended) = Pin::new(&mut connection).poll(cx) {
-                return Poll::Ready(End::Over(ended));
+async fn awake<S: Service>(house: &House<S>, wire: Wire) -> Option<Wire> {
+    let mut seat = Seat::new(wire);
+    loop {
+        let after = match seat.hear().await {
+            Heard::Request(request) => exchange(house, &mut seat, request).await,
+            Heard::Unreadable(why) => refuse(house, &mut seat, why).await,
+            Heard::Nap => return Some(seat.nap()),
+            Heard::Over => After::Ends { unread: false },
+            Heard::Lost => After::Lost,
+        };
+        match after {
+            After::Stays => seat.wire.rests(),
+            After::Ends { unread } => {
+                let unread = unread || !seat.wire.inbox.is_empty();
+                seat.wire.ends(unread).await;
+                return None;
             }
-            match talk.line.pulse.ordered() {
-                Order::Cut => return Poll::Ready(End::Cut),
-                Order::Leave if !leaving => {
-                    leaving = true;
-                    Pin::new(&mut connection).graceful_shutdown();
-                    continue;
+            After::Switched(promise) => {
+                seat.wire.works();
+                if let Some(promise) = promise {
+                    promise.keep(seat.wire.into_upgraded());
                 }
-                _ => {}
+                return None;
             }
-            if talk.is_tired() && talk.nap() && !leaving {
-                return Poll::Ready(End::Nap);
-            }
-            return Poll::Pending;
-        }
-    });
-    match end.await {
-        End::Cut => None,
-        End::Over(ended) => {
-            if let Err(error) = &ended {
-                tracing::debug!(peer = %talk.line.visit.peer, %error, "connection ended early");
-            }
-            if let Some(parts) = connection.into_parts() {
-                parts.io.into_inner().lingers(ended.is_ok()).await;
-            }
-            None
-        }
-        End::Nap => {
-            let parts = connection.into_parts()?;
-            // Rested means that nothing of a next request has been read.
-            debug_assert!(parts.read_buf.is_empty());
-            Some(parts.io.into_inner())
+            After::Lost => return None,
         }
     }
 }
 
-/// One connection and the house it came to.
-struct Guest<S> {
-    house: Arc<House<S>>,
-    talk: Arc<Talk>,
-}
-
-impl<S: Service> Guest<S> {
-    async fn answer(
-        &self,
-        request: &mut Option<Request<Upload>>,
-        clean: bool,
-    ) -> Response<Reply<S::Body>> {
-        let (talk, line) = (&self.talk, &self.talk.line);
-        let handover = Handover::H1(talk.clone());
-        if !clean {
-            let mut answer = self.house.service.refuse(Fault::Malformed, &line.visit);
-            close_after(&mut answer);
-            return Reply::own(answer, handover);
-        }
-        let connect = request.as_ref().map(Request::method) == Some(&Method::CONNECT);
-        match self.house.call(request, &line.visit).await {
-            Ok(mut answer) => {
-                let status = answer.status();
-                if status == StatusCode::SWITCHING_PROTOCOLS || connect && status.is_success() {
-                    talk.tell(Framing::Through);
-                } else if self.house.is_closing() {
-                    close_after(&mut answer);
+/// One request and its answer.
+async fn exchange<S: Service>(house: &House<S>, seat: &mut Seat, head: Request) -> After {
+    seat.wire.works();
+    let terms = head.terms;
+    let (mut feed, upload) = Feed::begin(&head, &mut seat.wire.inbox, &seat.line);
+    let (request, promise) = assemble(head, upload);
+    let line = seat.line.clone();
+    let called = {
+        let mut request = Some(request);
+        let mut call = pin!(house.call(&mut request, &line.visit));
+        poll_fn(|cx| {
+            loop {
+                if let Poll::Ready(answer) = call.as_mut().poll(cx) {
+                    return Poll::Ready(Some(answer));
                 }
-                Reply::service(answer, handover)
+                match seat.attend(&mut feed, cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Ok(())) => {}
+                    Poll::Ready(Err(feed::Gone)) => return Poll::Ready(None),
+                }
             }
-            Err(Panicked) => Reply::own(
-                self.house.service.refuse(Fault::Panic, &line.visit),
-                handover,
-            ),
+        })
+        .await
+    };
+    match called {
+        Some(Ok(answer)) => {
+            let terms = Terms {
+                keeps: terms.keeps && !house.is_closing(),
+                ..terms
+            };
+            respond(seat, feed, answer, terms, promise).await
         }
+        Some(Err(Panicked)) => {
+            let refusal = house.service.refuse(Fault::Panic, &line.visit);
+            respond(seat, feed, refusal.map(Whole), terms, None).await
+        }
+        None => After::Lost,
     }
 }
 
-fn close_after<B>(answer: &mut Response<B>) {
-    let close = HeaderValue::from_static("close");
-    answer.headers_mut().insert(CONNECTION, close);
+/// The request as a service sees it.
+fn assemble(head: Request, upload: Upload) -> (http::Request<Upload>, Option<Promise>) {
+    let mut request = http::Request::new(upload);
+    *request.method_mut() = head.method;
+    *request.uri_mut() = head.uri;
+    *request.version_mut() = head.version;
+    *request.headers_mut() = head.headers;
+    let promise = head.upgrades.then(|| {
+        let (promise, upgrade) = upgrade::promise();
+        request.extensions_mut().insert(upgrade);
+        promise
+    });
+    (request, promise)
+}
+
+/// Writes an answer, and waits for what is left of its request.
+async fn respond<B>(
+    seat: &mut Seat,
+    mut feed: Feed,
+    answer: Response<B>,
+    terms: Terms,
+    promise: Option<Promise>,
+) -> After
+where
+    B: http_body::Body<Data = Bytes>,
+{
+    let (mut parts, body) = answer.into_parts();
+    let keeps = poll_fn(|cx| Poll::Ready(feed.answered(&mut seat.wire, cx))).await;
+    let terms = Terms {
+        keeps: terms.keeps && keeps && !seat.is_leaving(),
+        ..terms
+    };
+    if parts.status.is_informational() && !terms.switches(parts.status) {
+        // Nothing final would follow it.
+        (parts.status, parts.headers) = (StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new());
+    }
+    let told = seat.begin_answer(&parts, &terms, &body);
+    seat.keep(parts.headers);
+    let sent = seat.send(&mut feed, told.framing, body).await;
+    if sent.is_err() {
+        return After::Lost;
+    }
+    if told.framing == Framing::Switched {
+        return match feed.is_unread() {
+            true => After::Ends { unread: true },
+            false => After::Switched(promise),
+        };
+    }
+    let reads_on = seat.finish(&mut feed).await;
+    match told.keeps && reads_on && !seat.is_leaving() {
+        true => After::Stays,
+        false => After::Ends {
+            unread: feed.is_unread(),
+        },
+    }
+}
+
+/// Answers what is no request.
+async fn refuse<S: Service>(house: &House<S>, seat: &mut Seat, why: Unreadable) -> After {
+    let fault = match why {
+        Unreadable::Malformed(_) => Fault::Malformed,
+        Unreadable::HeadTooLarge(_) => Fault::HeadTooLarge,
+        Unreadable::TargetTooLong => Fault::TargetTooLong,
+    };
+    seat.wire.works();
+    let refusal = house.service.refuse(fault, &seat.line.visit);
+    let answer = refusal.map(Whole);
+    match respond(seat, Feed::none(), answer, Terms::UNREADABLE, None).await {
+        After::Lost => After::Lost,
+        _ => After::Ends { unread: true },
+    }
 }

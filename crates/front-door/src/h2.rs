@@ -132,7 +132,7 @@ pub(crate) async fn serve<S: Service>(house: Arc<House<S>>, settings: &DoorSetti
     let guests = streams.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let (house, stream) = (house.clone(), guests.begin());
-        let mut request = Some(request.map(|body| Upload::new(body, stream.line())));
+        let mut request = Some(request.map(|body| Upload::streamed(body, stream.line())));
         async move { Ok::<_, Infallible>(answer(&house, &mut request, stream).await) }
     });
     let connection = http2::Builder::new(rooms)
@@ -200,7 +200,7 @@ async fn answer<S: Service>(
     stream: Arc<Stream>,
 ) -> Response<Reply<S::Body>> {
     let line = stream.line().clone();
-    let handover = Handover::H2(stream);
+    let handover = Handover(stream);
     match house.call(request, &line.visit).await {
         Ok(answer) => Reply::service(answer, handover),
         Err(Panicked) => Reply::own(house.service.refuse(Fault::Panic, &line.visit), handover),

@@ -1,13 +1,11 @@
 //! The HTTP door of a service: TLS, HTTP/1.1 and HTTP/2, PROXY protocol, bounds and timeouts, drain.
 
 mod budget;
-mod canned;
 mod connection;
 mod door;
 mod frames;
 mod h1;
 mod h2;
-mod head;
 mod line;
 mod proxy;
 mod pulse;
@@ -20,7 +18,8 @@ pub mod text;
 mod tls;
 mod upload;
 
-pub use door::serve;
+pub use door::{Porch, serve};
+pub use h1::{Upgrade, Upgraded};
 pub use service::{Fault, Protocol, Service, Visit};
 pub use settings::{DoorSettings, ProxyProtocol, Timeouts};
 pub use tls::{

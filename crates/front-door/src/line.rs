@@ -2,15 +2,13 @@
 
 use std::io;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
-use bytes::Bytes;
-use http::Response;
 use kernel::metrics::{Counter, Registry};
 use kernel::serve::IO_TIMEOUTS;
 
 use crate::pulse::{Clockwork, TICK, Watched, ticks};
-use crate::service::{Fault, Visit};
+use crate::service::Visit;
 use crate::settings::DoorSettings;
 
 /// Counts what ran out.
@@ -71,12 +69,6 @@ pub(crate) struct Desk {
     pub(crate) timeouts: TimeoutCounters,
     /// Connections cut off for a flood of frames.
     pub(crate) floods: Counter,
-    pub(crate) refusals: Arc<dyn Refuse>,
-}
-
-/// The part of a service that answers what is no request.
-pub(crate) trait Refuse: Send + Sync {
-    fn refuse(&self, fault: Fault, visit: &Visit) -> Response<Bytes>;
 }
 
 /// What the parts of a connection share.
@@ -88,6 +80,21 @@ pub(crate) struct Line {
 }
 
 impl Line {
+    /// What came of writing: whoever takes something has all the time again for the next piece.
+    pub(crate) fn written<T>(
+        &self,
+        polled: Poll<io::Result<T>>,
+        cx: &Context<'_>,
+    ) -> Poll<io::Result<T>> {
+        if polled.is_ready() {
+            self.pulse.write.clear();
+            return polled;
+        }
+        // An upgrade may have carried the socket to another task.
+        self.pulse.belongs_to(cx.waker());
+        self.write_waits()
+    }
+
     /// A write is waiting for the peer.
     pub(crate) fn write_waits<T>(&self) -> Poll<io::Result<T>> {
         let write = &self.pulse.write;

@@ -10,7 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use futures_util::task::AtomicWaker;
+use http::HeaderValue;
+use http_rules::date;
 use kernel::clock;
 use kernel::limits;
 use kernel::lock::{Lock, LockSpec};
@@ -31,6 +34,9 @@ const PASSED: u32 = u32::MAX;
 /// The hands of the clock, and everyone who lives by it.
 pub(crate) struct Clockwork {
     tick: AtomicU32,
+    /// Changes when the date does.
+    second: AtomicU32,
+    date: ArcSwap<HeaderValue>,
     pulses: Lock<Vec<Arc<Pulse>>>,
 }
 
@@ -38,6 +44,8 @@ impl Clockwork {
     pub(crate) fn new() -> Self {
         Self {
             tick: AtomicU32::new(1),
+            second: AtomicU32::new(1),
+            date: ArcSwap::from_pointee(date::value(clock::unix_time().as_secs())),
             pulses: Lock::new(&PULSES, Vec::new()),
         }
     }
@@ -72,6 +80,15 @@ impl Clockwork {
             let now = u32::try_from(passed).unwrap_or(u32::MAX - 2) + 1;
             self.tick.store(now, Ordering::Relaxed);
             self.sweep(now);
+            self.turn_the_page(clock::unix_time().as_secs());
+        }
+    }
+
+    fn turn_the_page(&self, unix: u64) {
+        let second = (unix as u32).max(1);
+        if second != self.second.load(Ordering::Relaxed) {
+            self.date.store(Arc::new(date::value(unix)));
+            self.second.store(second, Ordering::Release);
         }
     }
 
@@ -115,6 +132,26 @@ impl Clockwork {
     pub(crate) fn turn_to(&self, now: u32) {
         self.tick.store(now, Ordering::Relaxed);
         self.sweep(now);
+    }
+}
+
+/// The date as it was last seen.
+#[derive(Default)]
+pub(crate) struct Today {
+    second: u32,
+    date: Option<HeaderValue>,
+}
+
+impl Today {
+    /// The date, to within a tick.
+    #[inline]
+    pub(crate) fn date(&mut self, clock: &Clockwork) -> &[u8] {
+        let second = clock.second.load(Ordering::Acquire);
+        if second != self.second {
+            self.second = second;
+            self.date = Some(HeaderValue::clone(&clock.date.load()));
+        }
+        self.date.as_ref().map_or(b"", HeaderValue::as_bytes)
     }
 }
 

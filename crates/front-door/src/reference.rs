@@ -2,12 +2,12 @@
 
 use kernel::reference::Tables;
 
-use crate::{door, h2, pulse};
+use crate::{door, h1, h2, pulse};
 
 /// What every door brings into the node.
 pub static TABLES: Tables = Tables {
     queues: &[],
     tasks: &[&h2::STREAM_TASK],
-    locks: &[&pulse::PULSES, &h2::NEWBORN],
+    locks: &[&pulse::PULSES, &h2::NEWBORN, &h1::MAIL, &h1::UPGRADE],
     metrics: &[&door::CUT, &door::HANDSHAKES, &door::FAILURES],
 };

@@ -1,5 +1,6 @@
 //! The body of an answer on its way out: the service's, or a few bytes of the door's own.
 
+use std::convert::Infallible;
 use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,11 +11,10 @@ use http::Response;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use crate::h1::Talk;
 use crate::h2::Stream;
 
 pin_project! {
-    /// A body, and who is to know when it has been handed over.
+    /// The body of an answer over HTTP/2, and the stream that is to know how it goes.
     pub(crate) struct Reply<B> {
         #[pin]
         content: Content<B>,
@@ -24,31 +24,48 @@ pin_project! {
     }
 }
 
-/// A stream hands over no more at once: what the codec has taken, nobody can take back when the peer stands still.
+/// No more is handed over at once: what the codec has taken, nobody can take back when the peer stands still.
 const PIECE: usize = 64 * 1024;
 
 pin_project! {
     #[project = ContentProjection]
     enum Content<B> {
         Service { #[pin] body: B },
-        Own { bytes: Option<Bytes> },
+        Own { whole: Whole },
     }
 }
 
-/// Told when the body is dropped: all of it has been handed over then, or it never will be.
-pub(crate) enum Handover {
-    /// One answer at a time.
-    H1(Arc<Talk>),
-    /// One of many; also told how it goes on, since each may stand still for itself.
-    H2(Arc<Stream>),
-}
+/// Told how the answer goes on, since each of many may stand still for itself, and when it is dropped: all of it has
+/// been handed over then, or it never will be.
+pub(crate) struct Handover(pub(crate) Arc<Stream>);
 
 impl Drop for Handover {
     fn drop(&mut self) {
-        match self {
-            Handover::H1(talk) => talk.handed_over(),
-            Handover::H2(stream) => stream.handed_over(),
-        }
+        self.0.handed_over();
+    }
+}
+
+/// A body of a few bytes of the door's own.
+pub(crate) struct Whole(pub(crate) Bytes);
+
+impl Body for Whole {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let bytes = std::mem::take(&mut self.0);
+        Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.len() as u64)
     }
 }
 
@@ -66,7 +83,7 @@ impl<B> Reply<B> {
     pub(crate) fn own(answer: Response<Bytes>, handover: Handover) -> Response<Self> {
         answer.map(|bytes| Self {
             content: Content::Own {
-                bytes: Some(bytes).filter(|bytes| !bytes.is_empty()),
+                whole: Whole(bytes),
             },
             rest: Bytes::new(),
             handover,
@@ -87,24 +104,22 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let this = self.project();
-        let stream = match &*this.handover {
-            Handover::H1(_) => None,
-            Handover::H2(stream) => Some(stream),
-        };
-        if let Some(stream) = stream {
-            stream.moves();
-            if !this.rest.is_empty() {
-                stream.waits();
-                let length = this.rest.len().min(PIECE);
-                return Poll::Ready(Some(Ok(Frame::data(this.rest.split_to(length)))));
-            }
+        let stream = &this.handover.0;
+        stream.moves();
+        if !this.rest.is_empty() {
+            stream.waits();
+            let length = this.rest.len().min(PIECE);
+            return Poll::Ready(Some(Ok(Frame::data(this.rest.split_to(length)))));
         }
-        let frame = match this.content.project() {
-            ContentProjection::Service { body } => ready!(body.poll_frame(cx)),
-            ContentProjection::Own { bytes } => bytes.take().map(|bytes| Ok(Frame::data(bytes))),
+        let mut frame = match this.content.project() {
+            ContentProjection::Service { body } => {
+                ready!(body.poll_frame(cx)).map(|frame| frame.map_err(Into::into))
+            }
+            ContentProjection::Own { whole } => {
+                ready!(Pin::new(whole).poll_frame(cx)).map(|frame| frame.map_err(Into::into))
+            }
         };
-        let mut frame = frame.map(|frame| frame.map_err(Into::into));
-        if let (Some(stream), Some(Ok(frame))) = (stream, &mut frame) {
+        if let Some(Ok(frame)) = &mut frame {
             stream.waits();
             if let Some(data) = frame.data_mut()
                 && data.len() > PIECE
@@ -119,7 +134,7 @@ where
     fn is_end_stream(&self) -> bool {
         let over = match &self.content {
             Content::Service { body } => body.is_end_stream(),
-            Content::Own { bytes } => bytes.is_none(),
+            Content::Own { whole } => whole.is_end_stream(),
         };
         over && self.rest.is_empty()
     }
@@ -129,9 +144,7 @@ where
         // Asked before the first piece, when nothing is left over.
         match &self.content {
             Content::Service { body } => body.size_hint(),
-            Content::Own { bytes } => {
-                SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
-            }
+            Content::Own { whole } => whole.size_hint(),
         }
     }
 }

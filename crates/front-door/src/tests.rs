@@ -18,7 +18,7 @@ use kernel::tree::{Child, ChildSpec, Restart};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::{DoorSettings, Fault, Service, Timeouts, Upload, UploadError, Visit, serve};
+use crate::{DoorSettings, Fault, Service, Timeouts, Upgrade, Upload, UploadError, Visit, serve};
 
 mod h1;
 mod h2;
@@ -122,11 +122,11 @@ async fn echo(request: Request<Upload>) -> Response<Body> {
     }
 }
 
-fn upgrade(request: Request<Upload>) -> Response<Body> {
-    let upgraded = hyper::upgrade::on(request);
+fn upgrade(mut request: Request<Upload>) -> Response<Body> {
+    let upgrade = request.extensions_mut().remove::<Upgrade>().unwrap();
     #[expect(clippy::disallowed_methods, reason = "a test's own task")]
     tokio::spawn(async move {
-        let mut io = hyper_util::rt::TokioIo::new(upgraded.await.unwrap());
+        let mut io = upgrade.await.unwrap();
         let mut bytes = [0; 64];
         while let Ok(read @ 1..) = io.read(&mut bytes).await {
             io.write_all(&bytes[..read]).await.unwrap();

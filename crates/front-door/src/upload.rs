@@ -1,5 +1,6 @@
 //! The body of a request, with the pace its sender has to keep.
 
+use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -9,6 +10,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use thiserror::Error;
 
+use crate::h1::Receiver;
 use crate::line::Line;
 use crate::pulse::{Stance, Watched};
 
@@ -17,9 +19,29 @@ use crate::pulse::{Stance, Watched};
 /// Its sender may keep it waiting for so long, and has to bring so many bytes in that time; time in which nobody asks
 /// for more does not count.
 pub struct Upload {
-    incoming: Incoming,
+    source: Source,
     pace: Option<Pace>,
 }
+
+enum Source {
+    /// All of it is here.
+    Whole(Bytes),
+    /// Its connection reads it as it is asked for.
+    H1(Mailed),
+    H2(Incoming),
+    /// Another protocol than HTTP brings it, and keeps its sender's pace itself.
+    Fed(Pin<Box<dyn Body<Data = Bytes, Error = UploadError> + Send>>),
+}
+
+/// A body that is handed over in pieces.
+struct Mailed {
+    mail: Receiver,
+    /// Bytes still to come, where that was said.
+    left: Option<u64>,
+    ended: bool,
+}
+
+type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Why a request's body cannot be read to its end.
 #[derive(Debug, Error)]
@@ -29,10 +51,16 @@ pub enum UploadError {
     TooSlow,
     /// It is not what its framing says; 400.
     #[error("the body is malformed: {0}")]
-    Malformed(hyper::Error),
+    Malformed(BoxError),
     /// The client went away, or gave the request up.
     #[error("the client went away: {0}")]
-    Gone(hyper::Error),
+    Gone(BoxError),
+}
+
+impl UploadError {
+    pub(crate) fn gone(why: impl Into<BoxError>) -> Self {
+        Self::Gone(why.into())
+    }
 }
 
 struct Pace {
@@ -48,15 +76,49 @@ struct Pace {
 }
 
 impl Upload {
-    pub(crate) fn new(incoming: Incoming, line: &Arc<Line>) -> Self {
-        let pace = (!incoming.is_end_stream()).then(|| Pace {
-            line: line.clone(),
-            pulse: None,
-            since: 0,
-            waited: 0,
-            bytes: 0,
-        });
-        Self { incoming, pace }
+    /// None at all.
+    pub(crate) fn nothing() -> Self {
+        Self::whole(Bytes::new())
+    }
+
+    /// One that came with its head.
+    pub(crate) fn whole(bytes: Bytes) -> Self {
+        Self {
+            source: Source::Whole(bytes),
+            pace: None,
+        }
+    }
+
+    /// One that its connection reads, of this length if that was said.
+    pub(crate) fn mailed(mail: Receiver, length: Option<u64>, line: &Arc<Line>) -> Self {
+        let mailed = Mailed {
+            mail,
+            left: length,
+            ended: false,
+        };
+        Self {
+            source: Source::H1(mailed),
+            pace: Some(Pace::new(line)),
+        }
+    }
+
+    /// One of an HTTP/2 stream.
+    pub(crate) fn streamed(incoming: Incoming, line: &Arc<Line>) -> Self {
+        if incoming.is_end_stream() {
+            return Self::nothing();
+        }
+        Self {
+            source: Source::H2(incoming),
+            pace: Some(Pace::new(line)),
+        }
+    }
+
+    /// One that another protocol than HTTP brings, and whose sender's pace that protocol keeps.
+    pub fn fed(body: impl Body<Data = Bytes, Error = UploadError> + Send + 'static) -> Self {
+        Self {
+            source: Source::Fed(Box::pin(body)),
+            pace: None,
+        }
     }
 
     /// Lets the sender take its time, as in a stream of messages that come when there is something to say.
@@ -66,6 +128,16 @@ impl Upload {
 }
 
 impl Pace {
+    fn new(line: &Arc<Line>) -> Self {
+        Self {
+            line: line.clone(),
+            pulse: None,
+            since: 0,
+            waited: 0,
+            bytes: 0,
+        }
+    }
+
     fn wait(&mut self, cx: &Context<'_>) -> Poll<()> {
         let clock = &self.line.desk.clock;
         let pulse = self.pulse.get_or_insert_with(|| clock.watch(Stance::Busy));
@@ -96,18 +168,42 @@ impl Pace {
     }
 }
 
+type Polled = Poll<Option<Result<Frame<Bytes>, UploadError>>>;
+
+impl Mailed {
+    fn poll_frame(&mut self, cx: &Context<'_>) -> Polled {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        let Some((frame, last)) = ready!(self.mail.poll(cx)) else {
+            self.ended = true;
+            return Poll::Ready(None);
+        };
+        self.ended = last;
+        if let (Some(left), Ok(frame)) = (&mut self.left, &frame) {
+            *left -= frame.data_ref().map_or(0, Bytes::len) as u64;
+        }
+        Poll::Ready(Some(frame))
+    }
+}
+
 impl Body for Upload {
     type Data = Bytes;
     type Error = UploadError;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, UploadError>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled {
         let this = &mut *self;
-        let polled = Pin::new(&mut this.incoming).poll_frame(cx);
+        let polled = match &mut this.source {
+            Source::Whole(bytes) => {
+                let all = std::mem::take(bytes);
+                return Poll::Ready((!all.is_empty()).then(|| Ok(Frame::data(all))));
+            }
+            Source::H1(mailed) => mailed.poll_frame(cx),
+            Source::H2(incoming) => Pin::new(incoming).poll_frame(cx).map_err(UploadError::from),
+            Source::Fed(body) => body.as_mut().poll_frame(cx),
+        };
         let Some(pace) = &mut this.pace else {
-            return polled.map_err(UploadError::from);
+            return polled;
         };
         match polled {
             Poll::Ready(Some(Ok(frame))) => {
@@ -116,7 +212,7 @@ impl Body for Upload {
             }
             Poll::Ready(ended) => {
                 this.pace = None;
-                Poll::Ready(ended.map(|ended| ended.map_err(UploadError::from)))
+                Poll::Ready(ended)
             }
             Poll::Pending => {
                 ready!(pace.wait(cx));
@@ -128,11 +224,23 @@ impl Body for Upload {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.incoming.is_end_stream()
+        match &self.source {
+            Source::Whole(bytes) => bytes.is_empty(),
+            Source::H1(mailed) => mailed.ended,
+            Source::H2(incoming) => incoming.is_end_stream(),
+            Source::Fed(body) => body.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.incoming.size_hint()
+        match &self.source {
+            Source::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Source::H1(mailed) => mailed
+                .left
+                .map_or_else(SizeHint::default, SizeHint::with_exact),
+            Source::H2(incoming) => incoming.size_hint(),
+            Source::Fed(body) => body.size_hint(),
+        }
     }
 }
 
@@ -140,19 +248,19 @@ impl From<hyper::Error> for UploadError {
     fn from(error: hyper::Error) -> Self {
         // A body that ends early is a client that went away; one that cannot be parsed is told so.
         if error.is_incomplete_message() || error.is_canceled() || error.is_closed() {
-            return Self::Gone(error);
+            return Self::gone(error);
         }
-        let mut source = std::error::Error::source(&error);
+        let mut source = Error::source(&error);
         while let Some(cause) = source {
             if let Some(io) = cause.downcast_ref::<std::io::Error>() {
                 use std::io::ErrorKind::{InvalidData, InvalidInput};
                 return match io.kind() {
-                    InvalidData | InvalidInput => Self::Malformed(error),
-                    _ => Self::Gone(error),
+                    InvalidData | InvalidInput => Self::Malformed(error.into()),
+                    _ => Self::gone(error),
                 };
             }
             source = cause.source();
         }
-        Self::Gone(error)
+        Self::gone(error)
     }
 }

@@ -104,7 +104,11 @@ fn answer(head: Bytes, lines: usize, asked: Asked) -> Result<Answer, Fault> {
     if head.get(first + 1) != Some(&b'\n') {
         return Err(Fault::Garbage("a status line"));
     }
-    let (headers, said) = fields::read(&head, first + 2, lines.saturating_sub(1))?;
+    let (mut headers, mut said) = (HeaderMap::new(), Said::default());
+    let lines = lines.saturating_sub(1);
+    fields::read(&head, first + 2, lines, &mut headers, |name, value| {
+        said.hear(name, value).map(|()| true)
+    })?;
     let framing = framing(status, version, said, asked)?;
     let persistent = match version {
         Version::HTTP_11 => !said.close,

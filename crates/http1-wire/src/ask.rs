@@ -1,8 +1,8 @@
 //! The head of a request, and how its body is framed.
 
 use http::header::{
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HOST, HeaderMap,
-    HeaderName, TRAILER, TRANSFER_ENCODING,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE,
+    HOST, HeaderMap, HeaderName, MAX_FORWARDS, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING,
 };
 use http::{Method, Uri};
 
@@ -28,7 +28,7 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// What is known of a request's body before it is sent.
+/// What is known of a body before it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// There is none.
@@ -37,7 +37,7 @@ pub enum Payload {
     Some(Option<u64>),
 }
 
-/// How a request's body is sent.
+/// How a request's body is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
     /// As it is, this many bytes.
@@ -106,7 +106,7 @@ fn write_first_line(out: &mut Vec<u8>, ask: &Ask<'_>) {
     out.extend_from_slice(b" HTTP/1.1\r\n");
 }
 
-fn write_field(out: &mut Vec<u8>, name: &HeaderName, value: &[u8]) {
+pub(crate) fn write_field(out: &mut Vec<u8>, name: &HeaderName, value: &[u8]) {
     let name = name.as_str().as_bytes();
     out.reserve(name.len() + value.len() + 4);
     out.extend_from_slice(name);
@@ -115,7 +115,7 @@ fn write_field(out: &mut Vec<u8>, name: &HeaderName, value: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-fn write_decimal(out: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn write_decimal(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     loop {
@@ -139,15 +139,19 @@ pub fn chunk_head(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Writes the last chunk and what follows it; fields that would change how the request is read stay behind.
+/// Writes the last chunk and what follows it; fields that would change how the message is read stay behind.
 pub fn write_trailers(out: &mut Vec<u8>, trailers: &HeaderMap) {
-    const LEADING: [HeaderName; 8] = [
+    const LEADING: [HeaderName; 12] = [
         AUTHORIZATION,
+        CACHE_CONTROL,
         CONTENT_ENCODING,
         CONTENT_LENGTH,
         CONTENT_RANGE,
         CONTENT_TYPE,
         HOST,
+        MAX_FORWARDS,
+        SET_COOKIE,
+        TE,
         TRAILER,
         TRANSFER_ENCODING,
     ];

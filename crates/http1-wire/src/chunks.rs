@@ -124,7 +124,10 @@ impl Chunks {
         if lines == 0 {
             return Ok(Step::End);
         }
-        Ok(Step::Trailers(fields::read(&block, 0, lines)?.0))
+        let mut trailers = HeaderMap::new();
+        // What they say of framing is too late to mean anything.
+        fields::read(&block, 0, lines, &mut trailers, |_, _| Ok(true))?;
+        Ok(Step::Trailers(trailers))
     }
 
     pub(crate) fn is_done(&self) -> bool {

@@ -1,6 +1,8 @@
-//! The laws of answers, the replay of the corpus that tries them, and both against whatever can be made up.
+//! The laws of messages, the replay of the corpora that try them, and both against whatever can be made up.
 
 mod answer;
+mod request;
+mod requests;
 
 use model_kit::corpus::replay;
 use proptest::prelude::*;

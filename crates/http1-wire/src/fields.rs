@@ -8,10 +8,10 @@ use http::header::{
 use crate::FIELDS_MAX;
 use crate::fault::Fault;
 
-/// Room left for what whoever passes an answer on has to add.
+/// Room left for what whoever passes a message on has to add.
 const ROOM: usize = 6;
 
-/// What the fields say about framing and the connection.
+/// What the fields of an answer say about framing and the connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Said {
     pub(crate) length: Option<u64>,
@@ -20,13 +20,21 @@ pub(crate) struct Said {
     pub(crate) keep_alive: bool,
 }
 
-/// The fields of a block that ends in an empty line; `lines` is how many there are.
-pub(crate) fn read(block: &Bytes, from: usize, lines: usize) -> Result<(HeaderMap, Said), Fault> {
+/// Reads the fields of a block that ends in an empty line into `fields`; `lines` is how many there are. `hear` is shown
+/// each of them, and says whether it stays.
+pub(crate) fn read(
+    block: &Bytes,
+    from: usize,
+    lines: usize,
+    fields: &mut HeaderMap,
+    mut hear: impl FnMut(&HeaderName, &HeaderValue) -> Result<bool, Fault>,
+) -> Result<(), Fault> {
     if lines > FIELDS_MAX {
         return Err(Fault::Oversized("too many fields"));
     }
-    let mut fields = HeaderMap::with_capacity(lines + ROOM);
-    let mut said = Said::default();
+    if fields.capacity() < lines + ROOM {
+        *fields = HeaderMap::with_capacity(lines + ROOM);
+    }
     let mut at = from;
     for _ in 0..lines {
         let rest = &block[at..];
@@ -39,16 +47,21 @@ pub(crate) fn read(block: &Bytes, from: usize, lines: usize) -> Result<(HeaderMa
         let (first, last) = trimmed(rest, colon + 1, end.saturating_sub(1));
         let value = HeaderValue::from_maybe_shared(block.slice(at + first..at + last));
         let value = value.map_err(|_| Fault::Garbage("a field value"))?;
-        said.hear(&name, &value)?;
-        fields.append(name, value);
+        if hear(&name, &value)? {
+            fields.append(name, value);
+        }
         at += end + 1;
     }
-    Ok((fields, said))
+    Ok(())
 }
 
-/// A name. Most answers have the same few, written in one of two ways: those need not be taken apart.
+/// A name. Most messages have the same few, written in one of two ways: those need not be taken apart.
 fn name(text: &[u8]) -> Result<HeaderName, Fault> {
     Ok(match text {
+        b"host" | b"Host" => header::HOST,
+        b"accept" | b"Accept" => header::ACCEPT,
+        b"user-agent" | b"User-Agent" => header::USER_AGENT,
+        b"accept-encoding" | b"Accept-Encoding" => header::ACCEPT_ENCODING,
         b"content-length" | b"Content-Length" => header::CONTENT_LENGTH,
         b"content-type" | b"Content-Type" => header::CONTENT_TYPE,
         b"date" | b"Date" => header::DATE,
@@ -78,7 +91,7 @@ fn trimmed(line: &[u8], mut first: usize, mut last: usize) -> (usize, usize) {
 }
 
 impl Said {
-    fn hear(&mut self, name: &HeaderName, value: &HeaderValue) -> Result<(), Fault> {
+    pub(crate) fn hear(&mut self, name: &HeaderName, value: &HeaderValue) -> Result<(), Fault> {
         if *name == CONTENT_LENGTH {
             if self.length.is_some() {
                 return Err(Fault::Garbage("more than one content-length"));
@@ -92,11 +105,8 @@ impl Said {
             }
             self.chunked = true;
         } else if *name == CONNECTION {
-            for option in value.as_bytes().split(|byte| *byte == b',') {
-                let option = option.trim_ascii();
-                self.close |= option.eq_ignore_ascii_case(b"close");
-                self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
-            }
+            self.close |= lists(value, b"close");
+            self.keep_alive |= lists(value, b"keep-alive");
         }
         Ok(())
     }
@@ -112,4 +122,10 @@ pub(crate) fn length(text: &[u8]) -> Option<u64> {
         length.checked_mul(10)?.checked_add(digit)
     };
     text.iter().try_fold(0, digit)
+}
+
+/// Whether one of the words between commas is this one.
+pub(crate) fn lists(value: &HeaderValue, word: &[u8]) -> bool {
+    let mut words = value.as_bytes().split(|byte| *byte == b',');
+    words.any(|one| one.trim_ascii().eq_ignore_ascii_case(word))
 }

@@ -4,12 +4,11 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use front_door::Upgrade;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response};
 use http_rules::forward::{request_upgrade, requested_upgrade, strip_hop_by_hop};
 use http_rules::request_id;
-use hyper::upgrade::OnUpgrade;
-use hyper_util::rt::TokioIo;
 use kernel::tasks::TaskKind;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use upstream::Switched;
@@ -31,13 +30,13 @@ const PIECE: usize = 8 * 1024;
 /// A client that wants another protocol.
 pub(crate) struct Wish {
     pub(crate) protocol: HeaderValue,
-    client: OnUpgrade,
+    client: Upgrade,
 }
 
 /// Both ends of a connection that is HTTP no more.
 pub(crate) struct Ends {
     protocol: HeaderValue,
-    client: OnUpgrade,
+    client: Upgrade,
     upstream: Box<Switched>,
     headers: HeaderMap,
 }
@@ -46,7 +45,7 @@ impl Wish {
     /// What the head asks for, if it does so in full.
     pub(crate) fn of(parts: &mut Parts) -> Option<Self> {
         let protocol = requested_upgrade(parts)?.clone();
-        let client = parts.extensions.remove::<OnUpgrade>()?;
+        let client = parts.extensions.remove::<Upgrade>()?;
         Some(Self { protocol, client })
     }
 
@@ -95,9 +94,8 @@ pub(crate) fn open(mut journey: Box<Journey>, ends: Ends) -> Response<Answer> {
 
 /// Both ways until both ends are done. Once one is, the other may be silent for as long as `patience` says: it has
 /// nobody left to wait for.
-async fn pass(client: OnUpgrade, upstream: Box<Switched>, patience: Duration) -> io::Result<u64> {
-    let client = client.await.map_err(io::Error::other)?;
-    let (from_client, to_client) = split(TokioIo::new(client));
+async fn pass(client: Upgrade, upstream: Box<Switched>, patience: Duration) -> io::Result<u64> {
+    let (from_client, to_client) = split(client.await?);
     let (from_upstream, to_upstream) = split(upstream);
     let (there, back) = (AtomicU64::new(0), AtomicU64::new(0));
     let mut up = std::pin::pin!(one_way(from_client, to_upstream, &there));

@@ -1,0 +1,171 @@
+//! The reading side of a request that is being answered: its body, then whether its sender is still there.
+
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::BytesMut;
+use http1_wire::{BodyReader, Framing, Request, Sending};
+
+use super::mail::{self, Sender, Wish};
+use super::outbox::Outbox;
+use super::wire::Wire;
+use crate::line::Line;
+use crate::upload::{Upload, UploadError};
+
+/// Bytes of a body that are read at once.
+const BODY_BYTES: usize = 64 * 1024;
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// The client went away before it had its answer.
+#[derive(Debug)]
+pub(super) struct Gone;
+
+pub(super) struct Feed {
+    body: BodyReader,
+    /// Where the body goes, until all of it has gone there.
+    mail: Option<Sender>,
+    /// The sender waits to be told that its body is wanted.
+    expects: bool,
+    /// Where the next request begins cannot be known any more.
+    lost: bool,
+}
+
+impl Feed {
+    /// Of what was no request.
+    pub(super) fn none() -> Self {
+        Self {
+            body: BodyReader::new(Framing::Length(0)),
+            mail: None,
+            expects: false,
+            lost: false,
+        }
+    }
+
+    /// Takes what is here of the body; what is not here is read when somebody asks for it.
+    pub(super) fn begin(
+        request: &Request,
+        inbox: &mut BytesMut,
+        line: &Arc<Line>,
+    ) -> (Self, Upload) {
+        let mut feed = Self::none();
+        let framing = match request.body {
+            Sending::Length(0) => return (feed, Upload::nothing()),
+            Sending::Length(length) if length <= inbox.len() as u64 => {
+                let whole = inbox.split_to(length as usize).freeze();
+                return (feed, Upload::whole(whole));
+            }
+            Sending::Length(length) => Framing::Length(length),
+            Sending::Chunked => Framing::Chunked,
+        };
+        feed.expects = request.expects && !request.terms.old;
+        feed.body = BodyReader::new(framing);
+        let (sender, receiver) = mail::pair();
+        feed.mail = Some(sender);
+        let upload = Upload::mailed(receiver, feed.body.left(), line);
+        (feed, upload)
+    }
+
+    /// Goes on as far as it can. Ready when whoever reads the body has something new to look at.
+    pub(super) fn poll(
+        &mut self,
+        wire: &mut Wire,
+        out: &mut Outbox,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Gone>> {
+        let Some(mail) = &self.mail else {
+            return self.watch(wire, cx);
+        };
+        match mail.wish(cx) {
+            Wish::Nothing => return Poll::Pending,
+            Wish::Never => {
+                self.abandon(wire, cx);
+                return self.watch(wire, cx);
+            }
+            Wish::Piece => {}
+        }
+        if std::mem::take(&mut self.expects) {
+            out.lead().extend_from_slice(CONTINUE);
+        }
+        loop {
+            let piece = match self.body.next(&mut wire.inbox) {
+                Ok(Some(piece)) => Some(Ok(piece)),
+                Ok(None) if self.body.is_done() => None,
+                Ok(None) => match ready!(wire.poll_fill(BODY_BYTES, cx)) {
+                    Ok(1..) => continue,
+                    Ok(0) => Some(Err(UploadError::gone("the body ends early"))),
+                    Err(error) => Some(Err(UploadError::gone(error))),
+                },
+                Err(fault) => Some(Err(UploadError::Malformed(fault.into()))),
+            };
+            self.lost = matches!(piece, Some(Err(_)));
+            let ended = self.lost || self.body.is_done();
+            mail.hand(piece, ended, cx);
+            if ended {
+                self.mail = None;
+            }
+            return Poll::Ready(Ok(()));
+        }
+    }
+
+    /// Nobody wants the rest. What has come of it is skipped; more is not waited for.
+    fn abandon(&mut self, wire: &mut Wire, cx: &mut Context<'_>) {
+        self.mail = None;
+        let mut looked = false;
+        while !self.body.is_done() {
+            match self.body.next(&mut wire.inbox) {
+                Ok(Some(_)) => {}
+                Ok(None) if self.body.is_done() => {}
+                Ok(None) if !looked => {
+                    looked = true;
+                    let _here_or_not = wire.poll_fill(BODY_BYTES, cx);
+                }
+                Ok(None) | Err(_) => {
+                    self.lost = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Whether the client is still there. Of what it asks for next only so much is read.
+    fn watch(&self, wire: &mut Wire, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
+        if self.lost || !wire.inbox.is_empty() {
+            return Poll::Pending;
+        }
+        match ready!(wire.poll_fill(0, cx)) {
+            Ok(1..) => Poll::Pending,
+            Ok(0) | Err(_) => Poll::Ready(Err(Gone)),
+        }
+    }
+
+    /// The answer begins: nobody has to be told to go on any more. Whether a next request can follow as things are.
+    pub(super) fn answered(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> bool {
+        self.expects = false;
+        if let Some(mail) = &self.mail
+            && mail.wish(cx) == Wish::Never
+        {
+            self.abandon(wire, cx);
+        }
+        !self.lost
+    }
+
+    /// The answer has ended: the body may still be on its way. Whether a next request follows it.
+    pub(super) fn poll_end(
+        &mut self,
+        wire: &mut Wire,
+        out: &mut Outbox,
+        cx: &mut Context<'_>,
+    ) -> Poll<bool> {
+        while self.mail.is_some() {
+            if ready!(self.poll(wire, out, cx)).is_err() {
+                return Poll::Ready(false);
+            }
+        }
+        Poll::Ready(!self.lost)
+    }
+
+    /// Whether bytes of the body may still come that nobody has read.
+    pub(super) fn is_unread(&self) -> bool {
+        self.lost || self.mail.is_some()
+    }
+}
