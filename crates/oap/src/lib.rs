@@ -6,6 +6,8 @@
 //! connection; what is wrong with one request alone is a [`Refusal`].
 
 pub mod bridge;
+#[cfg(feature = "client")]
+pub mod client;
 mod comp;
 mod control;
 mod decoder;
