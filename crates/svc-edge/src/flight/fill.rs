@@ -386,8 +386,8 @@ impl Fill {
         resource
     }
 
-    /// Puts what is kept for the address on the disk, and where it is news into the depot. Others may do the same for another variant: whoever wrote what
-    /// is no longer the latest writes again.
+    /// Puts what is kept for the address on the disk, and where it is news into the depot. Others may do the same for
+    /// another variant: whoever wrote what is no longer the latest writes again.
     async fn write_down(&self, mut resource: Arc<Resource>, is_news: bool) {
         const ROUNDS: usize = 8;
         let (desk, key) = (&self.desk, &self.target.key);

@@ -2,8 +2,10 @@
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use concurrency_gate::BreakerConfig;
 use http_rules::forward::Node;
 use ipnet::IpNet;
 use kernel::Kernel;
@@ -131,9 +133,19 @@ fn pool_spec(text: &OriginText, endpoint: EndpointSpec) -> Result<PoolSpec, Stri
         },
         // An origin that says it is not well has answered; only one that does not answer is left alone.
         failure_statuses: Vec::new(),
-        slow_start: std::time::Duration::ZERO,
+        passive: left_alone(),
+        slow_start: Duration::ZERO,
         ..PoolSpec::new(text.name.as_str(), vec![endpoint])
     })
+}
+
+/// Half of twenty or more within ten seconds: a few addresses that always fail are no reason to leave all others alone.
+fn left_alone() -> BreakerConfig {
+    BreakerConfig {
+        open_for: Duration::from_secs(2),
+        ramp: Duration::from_secs(5),
+        ..BreakerConfig::ratio()
+    }
 }
 
 /// Who may sign: those in the file, else whom the system trusts.

@@ -63,8 +63,8 @@ pub(crate) fn read(key: &str, record: &[u8], bodies: Vec<Bytes>) -> Option<Resou
     })
 }
 
-/// The head of what answers such a request, and its place among the bodies; nothing if nothing does, or if the record is
-/// not of this address.
+/// The head of what answers such a request, and its place among the bodies; nothing if nothing does, or if the record
+/// is not of this address.
 pub(crate) fn choose(key: &str, record: &[u8], sent: &HeaderMap) -> Option<(usize, Head)> {
     let text: RecordText = serde_json::from_slice(record).ok()?;
     if text.key != key {

@@ -158,3 +158,22 @@ async fn what_may_pass_is_tried_three_times_and_what_will_not_once() {
     });
     assert_eq!(answer.text(), "well again");
 }
+
+// req: ED-10
+#[tokio::test]
+async fn addresses_that_always_fail_do_not_close_the_way_to_the_others() {
+    let site = Site::with(|text| text.tries = 1).await;
+    for address in 0..20 {
+        assert_eq!(site.get(&format!("/o/good{address}")).await.status, 200);
+    }
+    site.origin.set("/bad", Fault::Garbage);
+    for _ in 0..12 {
+        assert_eq!(site.get("/o/bad").await.reason, "origin-broken");
+    }
+    assert_eq!(site.get("/o/good").await.status, 200);
+    let mut failures = 0;
+    while site.get("/o/bad").await.reason != "origin-breaker" {
+        failures += 1;
+        assert!(failures < 60, "an origin that only fails is left alone");
+    }
+}
