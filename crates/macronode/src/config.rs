@@ -17,6 +17,7 @@ use svc_gateway::config::GatewayText;
 
 use crate::cli::{BuiltIn, ConfigArgs};
 use crate::demo::config::DemoText;
+use crate::overlay::config::OverlayText;
 
 /// The config file of a node.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
@@ -38,6 +39,8 @@ pub(crate) struct NodeText {
     pub(crate) gateway: Option<GatewayText>,
     /// The edge; absent: off.
     pub(crate) edge: Option<EdgeText>,
+    /// The overlay, the node's own API; absent: off.
+    pub(crate) overlay: Option<OverlayText>,
     /// Nothing is written to a disk, which the kernel enforces, and memory is wiped when it is freed. A config that
     /// asks for a disk to write to is refused.
     #[schemars(extend("x-reload" = "restart"))]
@@ -211,6 +214,9 @@ impl ConfigText for NodeText {
             let amnesia = self.amnesia;
             report.within("edge", |report| edge.contradictions(amnesia, report));
         }
+        if let Some(overlay) = &self.overlay {
+            report.within("overlay", |report| overlay.contradictions(report));
+        }
         if let Some(demo) = &self.demo {
             report.within("demo", |report| demo.contradictions(report));
         }
@@ -249,6 +255,8 @@ pub(crate) struct Settings {
     pub(crate) gateway: Option<Arc<GatewayText>>,
     /// The edge, if it is on.
     pub(crate) edge: Option<Arc<EdgeText>>,
+    /// The overlay, if it is on.
+    pub(crate) overlay: Option<Arc<OverlayText>>,
     /// The demonstration, if it is on.
     pub(crate) demo: Option<crate::demo::config::DemoSettings>,
 }
@@ -264,6 +272,7 @@ impl From<&NodeText> for Settings {
             log_level: text.log.level.clone(),
             gateway: text.gateway.clone().map(Arc::new),
             edge: text.edge.clone().map(Arc::new),
+            overlay: text.overlay.clone().map(Arc::new),
             demo: text.demo.as_ref().map(Into::into),
         }
     }

@@ -15,6 +15,8 @@ use svc_gateway::tree as gateway;
 
 use crate::config::NodeText;
 use crate::demo::origin::ORIGIN;
+use crate::overlay::config::OverlayText;
+use crate::overlay::tree as overlay;
 
 /// The bound listeners.
 #[derive(Clone)]
@@ -29,6 +31,10 @@ pub(crate) struct Doors {
     pub(crate) edge: Vec<Arc<Door>>,
     /// Of the edge, with TLS.
     pub(crate) edge_tls: Vec<Arc<Door>>,
+    /// Of the overlay, without TLS.
+    pub(crate) overlay: Option<Arc<Door>>,
+    /// Of the overlay, with TLS.
+    pub(crate) overlay_tls: Option<Arc<Door>>,
     /// Of the demonstration.
     pub(crate) demo: Option<Arc<Door>>,
     /// Of the demonstration's origin.
@@ -113,6 +119,12 @@ impl Doors {
         let (plain, secure) = of_edge.unwrap_or_default();
         let edge = doors("edge.listen", &edge::HTTP, plain)?;
         let edge_tls = doors("edge.tls.listen", &edge::TLS, secure)?;
+        let of_overlay = text.overlay.as_ref().map(OverlayText::addresses);
+        let (plain, secure) = of_overlay.unwrap_or_default();
+        let http = std::slice::from_ref(&overlay::HTTP);
+        let overlay = doors("overlay.listen", http, plain)?.pop();
+        let tls = std::slice::from_ref(&overlay::TLS);
+        let overlay_tls = doors("overlay.tls.listen", tls, secure)?.pop();
         let crowd = demo_text.and_then(|demo| demo.crowd.as_ref());
         let origin = crowd.map(|crowd| door(ORIGIN.name, "demo.crowd.origin", crowd.origin));
         Ok(Self {
@@ -121,6 +133,8 @@ impl Doors {
             gateway_tls,
             edge,
             edge_tls,
+            overlay,
+            overlay_tls,
             demo,
             origin: origin.transpose()?,
         })
@@ -137,7 +151,13 @@ impl Doors {
 
     fn all(&self) -> impl Iterator<Item = &Arc<Door>> {
         let gateway = self.gateway.iter().chain(&self.gateway_tls);
-        let others = [Some(&self.admin), self.demo.as_ref(), self.origin.as_ref()];
+        let others = [
+            Some(&self.admin),
+            self.overlay.as_ref(),
+            self.overlay_tls.as_ref(),
+            self.demo.as_ref(),
+            self.origin.as_ref(),
+        ];
         let edge = self.edge.iter().chain(&self.edge_tls);
         gateway.chain(edge).chain(others.into_iter().flatten())
     }
@@ -167,7 +187,9 @@ impl Inherited {
             let of_service = services
                 .iter()
                 .any(|doors| doors.iter().any(|door| door.name == name));
-            matches!(name, "admin" | "demo") || name == ORIGIN.name || of_service
+            let single = [&ORIGIN, &overlay::HTTP, &overlay::TLS];
+            let of_one = single.iter().any(|door| door.name == name);
+            matches!(name, "admin" | "demo") || of_one || of_service
         };
         let named = |index: usize| names.get(index).filter(|name| ours(name));
         let listeners = (0..fds.len())

@@ -23,6 +23,7 @@ mod handover;
 mod heap;
 mod inspect;
 mod operate;
+mod overlay;
 mod pack;
 mod reference;
 mod reporter;

@@ -12,16 +12,17 @@ use svc_gateway::tree as gateway;
 
 use crate::config::NodeText;
 use crate::exit::Exit;
-use crate::{demo, tree};
+use crate::{demo, overlay, tree};
 
 /// What every crate brings into the node.
-static TABLES: [&Tables; 7] = [
+static TABLES: [&Tables; 8] = [
     &KERNEL,
     &gateway::TABLES,
     &gateway::DOOR_TABLES,
     &gateway::UPSTREAM_TABLES,
     &svc_edge::tree::TABLES,
     &svc_edge::tree::ORIGIN_TABLES,
+    &overlay::tree::TABLES,
     &demo::TABLES,
 ];
 
@@ -40,7 +41,7 @@ pub(crate) fn write(directory: &Path) -> Exit {
     Exit::Ok
 }
 
-fn pages() -> [(&'static str, String); 8] {
+fn pages() -> [(&'static str, String); 10] {
     [
         ("config.md", config()),
         (
@@ -53,17 +54,22 @@ fn pages() -> [(&'static str, String); 8] {
         ("metrics.md", metrics()),
         ("exit-codes.md", exit_codes()),
         ("reasons.md", reasons()),
+        ("overlay.md", overlay::reference::overlay()),
+        (
+            "openapi.json",
+            format!("{:#}\n", overlay::openapi::document()),
+        ),
     ]
 }
 
 /// A Markdown page with one table.
-fn page(title: &str, about: &str, head: &[&str], rows: Vec<Vec<String>>) -> String {
+pub(crate) fn page(title: &str, about: &str, head: &[&str], rows: Vec<Vec<String>>) -> String {
     let mut text = format!("# {title}\n\n{about} Made from the code by `cargo xtask docs`.\n\n");
     push_table(&mut text, head, rows);
     text
 }
 
-fn push_table(text: &mut String, head: &[&str], rows: Vec<Vec<String>>) {
+pub(crate) fn push_table(text: &mut String, head: &[&str], rows: Vec<Vec<String>>) {
     let mut line = |cells: Vec<String>| {
         writeln!(text, "| {} |", cells.join(" | ")).expect("writing to a String does not fail");
     };
@@ -78,7 +84,7 @@ fn push_table(text: &mut String, head: &[&str], rows: Vec<Vec<String>>) {
     }
 }
 
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     if text.is_empty() {
         String::new()
     } else {

@@ -89,10 +89,14 @@ fn invitation(doors: &Doors) -> Option<String> {
             let gateway = gateway.address();
             let map = doors.edge.first().map(|edge| edge.address());
             let map = map.map(|edge| format!("http://{edge}/preview/world\n       "));
+            let overlay = doors.overlay.as_ref().map(|overlay| overlay.address());
+            let overlay =
+                overlay.map(|overlay| format!("curl http://{overlay}/v1/tenants\n       "));
             format!(
                 "{}curl -i -H 'x-tenant: gold' http://{gateway}/\n       \
-                 curl http://{admin}/gateway\n       macronode top --admin {admin}",
-                map.unwrap_or_default()
+                 {}macronode top --admin {admin}",
+                map.unwrap_or_default(),
+                overlay.unwrap_or_else(|| format!("curl http://{admin}/gateway\n       "))
             )
         }
         _ => format!("curl -i 'http://{demo}/work?ms=20'"),

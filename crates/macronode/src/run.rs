@@ -27,6 +27,7 @@ use crate::doors::Doors;
 use crate::exit::Exit;
 use crate::files::FileLimits;
 use crate::handover::Handover;
+use crate::overlay::LiveFront;
 use crate::tree::{self, Parts};
 
 /// How long the last log lines may take to be written.
@@ -157,7 +158,13 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         Err(error) => return cannot_start(format_args!("edge: {error}")),
     };
     let applied = with_gateway(applied, gateway.clone(), origin);
+    let overlay = text.overlay.as_ref().map(LiveFront::new);
+    let overlay = match overlay.transpose() {
+        Ok(overlay) => overlay,
+        Err(error) => return cannot_start(format_args!("overlay: {error}")),
+    };
     let applied = with_edge(applied, edge.clone(), world);
+    let applied = with_overlay(applied, overlay.clone());
     let (reloader, live) = Reloader::new(
         &kernel,
         (source(args), args.sets.clone()),
@@ -177,6 +184,7 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         doors,
         gateway,
         edge,
+        overlay,
         handover: handover.clone(),
         shows: args.built_in,
     };
@@ -283,6 +291,21 @@ fn with_edge(
             && let Err(error) = edge.apply(&world.placed(text))
         {
             tracing::error!(error, "the edge keeps its config");
+        }
+    })
+}
+
+/// What a reload does to the overlay, after everything else.
+fn with_overlay(
+    applied: Arc<dyn Fn(&Settings) + Send + Sync>,
+    overlay: Option<LiveFront>,
+) -> Arc<dyn Fn(&Settings) + Send + Sync> {
+    Arc::new(move |settings| {
+        applied(settings);
+        if let (Some(overlay), Some(text)) = (&overlay, &settings.overlay)
+            && let Err(error) = overlay.apply(text)
+        {
+            tracing::error!(error, "the overlay keeps its config");
         }
     })
 }

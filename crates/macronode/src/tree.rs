@@ -19,6 +19,7 @@ use crate::cli::BuiltIn;
 use crate::config::{NodeText, Settings, door_limits};
 use crate::doors::Doors;
 use crate::handover::Handover;
+use crate::overlay::{self, LiveFront, Overlay};
 use crate::{amnesia, demo, reporter};
 
 /// The admin server.
@@ -41,7 +42,7 @@ pub(crate) static CONFIG: ChildSpec = ChildSpec {
 };
 
 /// Every child this node may have, for the reference page.
-pub(crate) static SPECS: [&ChildSpec; 33] = [
+pub(crate) static SPECS: [&ChildSpec; 36] = [
     &ADMIN,
     &CONFIG,
     &reporter::REPORTER,
@@ -69,6 +70,9 @@ pub(crate) static SPECS: [&ChildSpec; 33] = [
     &edge::TLS[1],
     &edge::TLS[2],
     &edge::TLS[3],
+    &overlay::tree::EVENTS,
+    &overlay::tree::HTTP,
+    &overlay::tree::TLS,
     &demo::WORKERS,
     &demo::DOOR,
     &demo::LOAD,
@@ -95,6 +99,8 @@ pub(crate) struct Parts {
     pub(crate) gateway: Option<Arc<Gateway>>,
     /// The edge, if it is on.
     pub(crate) edge: Option<Arc<Edge>>,
+    /// What reloads change of the overlay, if it is on.
+    pub(crate) overlay: Option<LiveFront>,
     /// The way to a successor.
     pub(crate) handover: Handover,
     /// Whether this is the config of somebody who wants to look around.
@@ -121,6 +127,12 @@ pub(crate) fn children(text: &NodeText, parts: &Parts) -> Vec<Child> {
     if let Some(edge) = &parts.edge {
         let (plain, secure) = (parts.doors.edge.clone(), parts.doors.edge_tls.clone());
         children.extend(edge::children(edge, &parts.kernel, plain, secure));
+    }
+    if let Some(front) = &parts.overlay {
+        let overlay = Overlay::new(front, parts);
+        let (plain, secure) = (&parts.doors.overlay, &parts.doors.overlay_tls);
+        let doors = (plain.as_ref(), secure.as_ref());
+        children.extend(overlay::tree::children(&overlay, doors.0, doors.1));
     }
     if let (Some(demo), Some(door)) = (&text.demo, &parts.doors.demo) {
         children.extend(demo::children(

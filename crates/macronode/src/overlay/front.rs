@@ -1,0 +1,87 @@
+//! What a reload changes of the overlay: who may come, and how its doors are held.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use front_door::{DoorSettings, Timeouts};
+use rate_quota::Rate;
+
+use super::config::OverlayText;
+use super::guard::Guard;
+
+/// One config's worth of it.
+pub(crate) struct Front {
+    pub(crate) guard: Guard,
+    pub(crate) body_bytes: u64,
+    pub(crate) plain: Arc<DoorSettings>,
+    pub(crate) secure: Arc<DoorSettings>,
+    pub(crate) text: OverlayText,
+}
+
+/// The one in force; clones share it.
+#[derive(Clone)]
+pub(crate) struct LiveFront(Arc<ArcSwap<Front>>);
+
+impl Front {
+    fn new(text: &OverlayText) -> Result<Self, String> {
+        let (plain, secure) = doors(text)?;
+        Ok(Self {
+            guard: Guard::new(text),
+            body_bytes: text.limits.body_bytes,
+            plain: Arc::new(plain),
+            secure: Arc::new(secure),
+            text: text.clone(),
+        })
+    }
+}
+
+impl LiveFront {
+    /// By this config, or what is wrong with it. Reads certificates.
+    pub(crate) fn new(text: &OverlayText) -> Result<Self, String> {
+        Ok(Self(Arc::new(ArcSwap::from_pointee(Front::new(text)?))))
+    }
+
+    pub(crate) fn load(&self) -> Arc<Front> {
+        self.0.load_full()
+    }
+
+    /// Another config, from the next request on.
+    pub(crate) fn apply(&self, text: &OverlayText) -> Result<(), String> {
+        self.0.store(Arc::new(Front::new(text)?));
+        Ok(())
+    }
+
+    /// Reads the certificates again, and takes them over if they can be used.
+    pub(crate) fn renew(&self) -> Result<(), String> {
+        let text = self.load().text.clone();
+        self.apply(&text)
+    }
+}
+
+fn doors(text: &OverlayText) -> Result<(DoorSettings, DoorSettings), String> {
+    let ms = Duration::from_millis;
+    let accept_rate = match text.limits.accepts_per_ip {
+        0 => None,
+        rate => Some(Rate::new(rate, Duration::from_secs(1)).map_err(|error| error.to_string())?),
+    };
+    let plain = DoorSettings {
+        max_connections: text.limits.connections,
+        accept_rate,
+        streams_per_connection: text.limits.streams,
+        timeouts: Timeouts {
+            handshake: ms(text.timeouts.handshake_ms),
+            head: ms(text.timeouts.head_ms),
+            body: ms(text.timeouts.body_ms),
+            write: ms(text.timeouts.write_ms),
+            idle: ms(text.timeouts.idle_ms),
+        },
+        ..DoorSettings::default()
+    };
+    let mut secure = plain.clone();
+    if let Some(text) = &text.tls {
+        let loaded = text.load().map_err(|error| error.to_string())?;
+        secure.tls = Some(Arc::new(loaded));
+    }
+    Ok((plain, secure))
+}
