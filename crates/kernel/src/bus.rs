@@ -76,7 +76,7 @@ impl Default for Snapshot {
         Self {
             health: BTreeMap::new(),
             crashes: BTreeMap::new(),
-            config_generation: 0,
+            config_generation: 1,
             stage: Stage::Running,
         }
     }

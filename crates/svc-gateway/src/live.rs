@@ -27,10 +27,10 @@ pub struct Override {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unknown;
 
-/// The gate of a route.
+/// A gate: how many may be inside at once, and wait.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GateView {
-    /// The route.
+    /// What it is called: the route, where it is one's.
     pub gate: String,
     /// Requests that may be inside at once.
     pub limit: u32,
@@ -77,7 +77,7 @@ impl Gateway {
         let report = self.shared.gates.report();
         report
             .filter(|(key, _)| in_force(key))
-            .map(|(key, report)| GateView::of(key, &report))
+            .map(|(key, report)| GateView::of(key.route, &report))
             .collect()
     }
 
@@ -133,9 +133,10 @@ impl Gateway {
 }
 
 impl GateView {
-    fn of(key: GateKey, report: &KeyReport<GateKey>) -> Self {
+    /// A gate by its report.
+    pub fn of<K>(gate: String, report: &KeyReport<K>) -> Self {
         Self {
-            gate: key.route,
+            gate,
             limit: report.capacity,
             inflight: report.in_use,
             waiting: report.queued,
