@@ -66,6 +66,8 @@ fn attempts(dir: &Path) -> BTreeMap<&'static str, String> {
             .write_all(b"x")
     };
     let truncate = || OpenOptions::new().write(true).truncate(true).open(&there);
+    let moved = dir.join("moved");
+    let there_and_back = || fs::rename(&there, &moved).and_then(|()| fs::rename(&moved, &there));
     let attempts = [
         ("create", fs::write(dir.join("new"), "x")),
         ("append", append()),
@@ -77,7 +79,7 @@ fn attempts(dir: &Path) -> BTreeMap<&'static str, String> {
         ),
         ("link", fs::hard_link(&there, dir.join("link"))),
         ("memory", in_memory()),
-        ("rename", fs::rename(&there, dir.join("moved"))),
+        ("rename", there_and_back()),
         ("remove", fs::remove_file(&there)),
     ];
     let said = |done: io::Result<()>| match done {
