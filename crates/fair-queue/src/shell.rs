@@ -91,13 +91,19 @@ impl FairQueue {
     /// [`expire`](Self::expire) called by one.
     #[inline]
     pub fn acquire(&self, work: Work) -> Acquire<'_> {
-        Acquire::new(self, work)
+        Acquire::new(self, work, None)
+    }
+
+    /// The same for who has read the clock a moment ago: it is not read again.
+    #[inline]
+    pub fn acquire_at(&self, work: Work, now: Duration) -> Acquire<'_> {
+        Acquire::new(self, work, Some(now))
     }
 
     /// A slot, if one is free and nobody waits; [`Refused::Full`] otherwise.
     #[inline]
     pub fn try_acquire(&self, work: Work) -> Result<Slot, Refused> {
-        self.check(&work)?;
+        self.check(&work, None)?;
         if self.shared.word.take() {
             self.begins(work.class);
             return Ok(Slot::new(self.clone(), Account::of(&work)));
@@ -200,29 +206,36 @@ impl FairQueue {
     }
 
     #[inline]
-    fn check(&self, work: &Work) -> Result<(), Refused> {
+    fn check(&self, work: &Work, now: Option<Duration>) -> Result<(), Refused> {
         work.check(self.shared.inflight.len(), self.shared.max_cost, || {
-            self.now()
+            self.now_or(now)
         })
     }
 
     /// A slot, a refusal or a place in line.
     #[inline]
-    fn enter(&self, work: &Work, waiter: Pin<&mut Option<Waiter>>, waker: &Waker) -> Entered {
-        if let Err(why) = self.check(work) {
+    fn enter(
+        &self,
+        work: &Work,
+        now: Option<Duration>,
+        waiter: Pin<&mut Option<Waiter>>,
+        waker: &Waker,
+    ) -> Entered {
+        if let Err(why) = self.check(work, now) {
             return Entered::Refused(why);
         }
         if self.shared.word.take() {
             self.begins(work.class);
             return Entered::Taken;
         }
-        self.queue_up(work, waiter, waker)
+        self.queue_up(work, now, waiter, waker)
     }
 
     #[cold]
     fn queue_up(
         &self,
         work: &Work,
+        now: Option<Duration>,
         mut waiter: Pin<&mut Option<Waiter>>,
         waker: &Waker,
     ) -> Entered {
@@ -231,7 +244,7 @@ impl FairQueue {
         let place = place.insert(Waiter::new());
         // Read and cloned before the lock: both are somebody else's code.
         place.will_wake(waker);
-        let now = self.now();
+        let now = self.now_or(now);
         // SAFETY: it is pinned, and its owner leaves the line before it takes it away.
         let caller = unsafe { Caller::of(place) };
         let mut calls = Calls::default();
@@ -321,17 +334,17 @@ impl FairQueue {
     /// Gives a slot back or hands it over. Without anybody waiting nobody's share is at stake, and a
     /// settlement would change nothing.
     #[inline]
-    fn release(&self, account: &Account, real_cost: u64) {
+    fn release(&self, account: &Account, real_cost: u64, now: Option<Duration>) {
         if self.shared.word.give_back() {
             self.ends(account.class);
         } else {
-            self.hand_over(account, real_cost);
+            self.hand_over(account, real_cost, now);
         }
     }
 
     #[cold]
-    fn hand_over(&self, account: &Account, real_cost: u64) {
-        let now = self.now();
+    fn hand_over(&self, account: &Account, real_cost: u64, now: Option<Duration>) {
+        let now = self.now_or(now);
         let mut calls = Calls::default();
         let mut line = self.line();
         if real_cost != account.cost {
@@ -378,6 +391,11 @@ impl FairQueue {
 
     fn now(&self) -> Duration {
         (self.shared.clock)()
+    }
+
+    #[inline]
+    fn now_or(&self, known: Option<Duration>) -> Duration {
+        known.unwrap_or_else(|| self.now())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use super::waiter::{Answer, Waiter};
 use super::{Entered, FairQueue, Slot};
@@ -16,6 +17,8 @@ use crate::work::{Refused, Work};
 pub struct Acquire<'a> {
     queue: &'a FairQueue,
     work: Work,
+    /// When it was asked for, if that is known.
+    asked_at: Option<Duration>,
     progress: Progress,
     /// Pinned with the future: while it waits, the queue's line points to it.
     waiter: Option<Waiter>,
@@ -30,10 +33,11 @@ enum Progress {
 
 impl<'a> Acquire<'a> {
     #[inline]
-    pub(super) fn new(queue: &'a FairQueue, work: Work) -> Self {
+    pub(super) fn new(queue: &'a FairQueue, work: Work, asked_at: Option<Duration>) -> Self {
         Self {
             queue,
             work,
+            asked_at,
             progress: Progress::New,
             waiter: None,
         }
@@ -53,7 +57,8 @@ impl<'a> Acquire<'a> {
         self.progress = Progress::Done;
         // SAFETY: the future is pinned, and so is its waiter.
         let waiter = unsafe { Pin::new_unchecked(&mut self.waiter) };
-        match self.queue.enter(&self.work, waiter, cx.waker()) {
+        let (work, asked_at) = (&self.work, self.asked_at);
+        match self.queue.enter(work, asked_at, waiter, cx.waker()) {
             Entered::Taken => Poll::Ready(self.slot(Answer::Granted)),
             Entered::Refused(why) => Poll::Ready(Err(why)),
             Entered::Waiting => {
@@ -86,7 +91,7 @@ impl<'a> Acquire<'a> {
         let answer = waiter.and_then(|waiter| unsafe { self.queue.leave(waiter) });
         if answer == Some(Answer::Granted) && !seeded(Bug::KeepSlotOnCancel) {
             // Work that never began has cost nothing.
-            self.queue.release(&Account::of(&self.work), 0);
+            self.queue.release(&Account::of(&self.work), 0, None);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A place to work in, held by value.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::FairQueue;
 use crate::queue::Account;
@@ -12,6 +13,8 @@ pub struct Slot {
     account: Account,
     /// As expected, unless it was settled.
     real_cost: u64,
+    /// When it was settled, if that is known.
+    ended_at: Option<Duration>,
 }
 
 impl Slot {
@@ -21,6 +24,7 @@ impl Slot {
             queue,
             real_cost: account.cost,
             account,
+            ended_at: None,
         }
     }
 
@@ -28,6 +32,13 @@ impl Slot {
     #[inline]
     pub fn settle(mut self, real_cost: u64) {
         self.real_cost = real_cost;
+    }
+
+    /// The same for who has read the clock a moment ago: it is not read again.
+    #[inline]
+    pub fn settle_at(mut self, real_cost: u64, now: Duration) {
+        self.real_cost = real_cost;
+        self.ended_at = Some(now);
     }
 
     /// Whom the work was charged to.
@@ -39,7 +50,8 @@ impl Slot {
 impl Drop for Slot {
     #[inline]
     fn drop(&mut self) {
-        self.queue.release(&self.account, self.real_cost);
+        self.queue
+            .release(&self.account, self.real_cost, self.ended_at);
     }
 }
 

@@ -320,3 +320,37 @@ fn under_threads_the_limit_holds_and_everybody_is_served() {
     assert_eq!(served.into_inner(), 4 * ROUNDS);
     assert_eq!(queue.in_use(), 0);
 }
+
+// req: FQ-06
+#[test]
+fn who_knows_the_time_is_not_made_to_read_it_again() {
+    let reads = std::sync::Arc::new(AtomicUsize::new(0));
+    let counted = reads.clone();
+    let clock = move || Duration::from_secs(counted.fetch_add(1, Ordering::Relaxed) as u64);
+    let settings = Settings {
+        limit: 1,
+        ..Settings::default()
+    };
+    let queue = FairQueue::new(settings, clock).expect("good settings");
+    let (now, later) = (Duration::from_secs(5), Duration::from_secs(7));
+    let first = answer(&mut Box::pin(
+        queue.acquire_at(work(1).deadline(later), now),
+    ));
+    let mut second = Box::pin(queue.acquire_at(work(2), now));
+    let mut mortal = Box::pin(queue.acquire_at(work(3).deadline(later), now));
+    assert!(answer(&mut second).is_none() && answer(&mut mortal).is_none());
+    first.unwrap().unwrap().settle_at(1, later);
+    let second = answer(&mut second).expect("its turn has come").unwrap();
+    second.settle_at(1, later);
+    let told = answer(&mut mortal).expect("its time is over");
+    assert_eq!(told.unwrap_err(), Refused::Expired, "by the caller's clock");
+    let late = answer(&mut Box::pin(
+        queue.acquire_at(work(1).deadline(now), later),
+    ));
+    assert_eq!(late.unwrap().unwrap_err(), Refused::Expired);
+    assert_eq!(reads.load(Ordering::Relaxed), 0);
+    drop(answer(&mut Box::pin(
+        queue.acquire(work(1).deadline(later)),
+    )));
+    assert_eq!(reads.load(Ordering::Relaxed), 1, "who does not is");
+}
