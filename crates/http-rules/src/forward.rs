@@ -10,8 +10,8 @@ mod via;
 
 pub use client::{Trail, client_address, is_trusted};
 pub use cookies::join_cookies;
-pub use hop_by_hop::strip_hop_by_hop;
-pub use origin::{Fields, Forwarding, Hop};
+pub use hop_by_hop::{is_hop_by_hop, strip_hop_by_hop};
+pub use origin::{Fields, Forwarding, Hop, is_claim};
 pub use trailers::strip_trailers;
 pub use upgrade::{request_upgrade, requested_upgrade};
 pub use via::Node;

@@ -36,19 +36,19 @@ pub struct Left<'a> {
 
 /// The value of `RateLimit-Policy`; nothing without policies. It holds until the configuration changes: make it once.
 pub fn policies(policies: &[Policy<'_>]) -> Option<HeaderValue> {
-    list(policies, |text, policy| {
-        name(text, policy.name);
-        parameter(text, b";q=", integer(policy.quota));
-        parameter(text, b";w=", seconds(policy.window));
+    list(policies, |policy| Item {
+        name: policy.name,
+        first: (b";q=", Decimal::of(integer(policy.quota))),
+        second: (b";w=", Decimal::of(seconds(policy.window))),
     })
 }
 
 /// The value of `RateLimit`; nothing without quotas.
 pub fn left(quotas: &[Left<'_>]) -> Option<HeaderValue> {
-    list(quotas, |text, left| {
-        name(text, left.name);
-        parameter(text, b";r=", integer(left.remaining));
-        parameter(text, b";t=", seconds(left.reset));
+    list(quotas, |left| Item {
+        name: left.name,
+        first: (b";r=", Decimal::of(integer(left.remaining))),
+        second: (b";t=", Decimal::of(seconds(left.reset))),
     })
 }
 
@@ -57,16 +57,40 @@ pub fn retry_after(wait: Duration) -> HeaderValue {
     HeaderValue::from(seconds(wait).max(1))
 }
 
-fn list<T>(items: &[T], mut item: impl FnMut(&mut Vec<u8>, &T)) -> Option<HeaderValue> {
-    let mut text = Vec::with_capacity(items.len() * 40);
-    for (at, entry) in items.iter().enumerate() {
-        if at > 0 {
-            text.extend_from_slice(b", ");
-        }
-        item(&mut text, entry);
+/// A name and its two parameters.
+struct Item<'a> {
+    name: &'a str,
+    first: (&'static [u8; 3], Decimal),
+    second: (&'static [u8; 3], Decimal),
+}
+
+impl Item<'_> {
+    /// Bytes it takes, unless something in its name has to be escaped.
+    fn len(&self) -> usize {
+        let numbers = self.first.1.as_bytes().len() + self.second.1.as_bytes().len();
+        b"\"\";q=;w=".len() + self.name.len() + numbers
     }
-    let value = HeaderValue::from_maybe_shared(bytes::Bytes::from(text)).ok();
-    value.filter(|value| !value.is_empty())
+
+    fn write(&self, text: &mut Vec<u8>) {
+        name(text, self.name);
+        for (key, number) in [&self.first, &self.second] {
+            text.extend_from_slice(*key);
+            text.extend_from_slice(number.as_bytes());
+        }
+    }
+}
+
+/// One is written for every answer of a caller with a quota: room for just what it takes makes it one allocation.
+fn list<T>(items: &[T], item: impl Fn(&T) -> Item<'_>) -> Option<HeaderValue> {
+    let mut items = items.iter().map(item);
+    let first = items.next()?;
+    let mut text = Vec::with_capacity(first.len());
+    first.write(&mut text);
+    for further in items {
+        text.extend_from_slice(b", ");
+        further.write(&mut text);
+    }
+    HeaderValue::from_maybe_shared(bytes::Bytes::from(text)).ok()
 }
 
 /// A structured-field string. It cannot hold what is not ASCII, so that becomes `?`.
@@ -80,11 +104,6 @@ fn name(text: &mut Vec<u8>, name: &str) {
         }
     }
     text.push(b'"');
-}
-
-fn parameter(text: &mut Vec<u8>, key: &[u8], number: u64) {
-    text.extend_from_slice(key);
-    text.extend_from_slice(Decimal::of(number).as_bytes());
 }
 
 fn seconds(time: Duration) -> u64 {

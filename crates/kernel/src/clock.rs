@@ -37,7 +37,12 @@ impl Timeline {
 
     /// Time since the origin.
     pub fn now(&self) -> Duration {
-        now().saturating_duration_since(self.origin)
+        self.at(now())
+    }
+
+    /// An instant as a core takes it.
+    pub fn at(&self, instant: Instant) -> Duration {
+        instant.saturating_duration_since(self.origin)
     }
 
     /// The instant a core meant by `at`.

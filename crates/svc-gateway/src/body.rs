@@ -33,6 +33,8 @@ pub struct Passing {
     enough: u64,
     /// Made when it is first waited for: most bodies come with their head.
     wait: Option<Box<Wait>>,
+    /// Nothing was left to wait for when it began.
+    came_whole: bool,
     ended: bool,
 }
 
@@ -81,6 +83,7 @@ impl Answer {
         let declared = reply.size_hint().exact();
         let enough = |patience: Duration| patience.as_secs().max(1) * BYTES_PER_SECOND;
         let mut passing = Box::new(Passing {
+            came_whole: reply.is_whole(),
             reply,
             journey,
             patience,
@@ -105,8 +108,7 @@ impl Passing {
         match Pin::new(&mut self.reply).poll_frame(cx) {
             Poll::Pending => self.wait(cx),
             Poll::Ready(None) => {
-                self.ended = true;
-                self.journey.finish();
+                self.end();
                 Poll::Ready(None)
             }
             Poll::Ready(Some(Err(error))) => {
@@ -119,12 +121,20 @@ impl Passing {
                 let frame = self.passed(frame);
                 // Nobody asks for more once as much has come as was promised.
                 if self.reply.is_end_stream() {
-                    self.ended = true;
-                    self.journey.finish();
+                    self.end();
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
         }
+    }
+
+    /// What came whole with its head took the upstream no longer than that.
+    fn end(&mut self) {
+        self.ended = true;
+        if !self.came_whole {
+            self.journey.look();
+        }
+        self.journey.finish();
     }
 
     fn passed(&mut self, frame: Frame<Bytes>) -> Frame<Bytes> {

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fair_queue::{Class, Work};
-use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use http::{HeaderName, HeaderValue};
 use http_rules::forward::{Trail, client_address, is_trusted};
-use passport::{Credential, Denied, Identity, Offered, Seed, UnixSeconds, Verifier, credential_of};
+use passport::{Credential, Denied, Identity, Offered, Seed, Verifier, credential_of};
 
 use crate::config::GatewayText;
 use crate::heads::Heads;
@@ -92,7 +92,7 @@ pub(crate) fn recognise(plan: &Plan, who: Sight<'_>, required: bool) -> Result<C
     let shown = heads.has(Heads::CREDENTIAL) || visit.tls.is_some();
     let identity = match &plan.verifier {
         Some(verifier) if shown => {
-            let credential = offered(plan, &parts.headers, visit, trusted);
+            let credential = offered(plan, who, trusted);
             verified(
                 plan,
                 verifier,
@@ -130,25 +130,18 @@ fn caller(plan: &Plan, identity: Option<Arc<Identity>>, address: IpAddr, trusted
     caller
 }
 
-fn offered<'a>(
-    plan: &Plan,
-    headers: &'a HeaderMap,
-    visit: &'a Visit,
-    trusted: bool,
-) -> Result<Credential<'a>, Denied> {
-    let tenant_header = plan.tenant_header.as_ref().filter(|_| trusted);
-    let values = tenant_header.map(|name| headers.get_all(name));
+fn offered<'a>(plan: &Plan, who: Sight<'a>, trusted: bool) -> Result<Credential<'a>, Denied> {
+    let named = plan.tenant_header.as_ref().filter(|_| trusted);
+    let lines = |what: Heads, name: Option<&HeaderName>| {
+        let there = name.filter(|_| who.heads.has(what));
+        let lines = there.map(|name| who.parts.headers.get_all(name));
+        lines.into_iter().flatten().map(HeaderValue::as_bytes)
+    };
     credential_of(Offered {
-        authorization: headers
-            .get_all(AUTHORIZATION)
-            .iter()
-            .map(|value| value.as_bytes()),
-        api_key: headers
-            .get_all(&plan.key_header)
-            .iter()
-            .map(|value| value.as_bytes()),
-        trusted_header: values.into_iter().flatten().map(|value| value.as_bytes()),
-        certificate: visit.tls.as_deref().and_then(name_of),
+        authorization: lines(Heads::AUTHORIZATION, Some(&AUTHORIZATION)),
+        api_key: lines(Heads::KEY, Some(&plan.key_header)),
+        trusted_header: lines(Heads::TENANT, named),
+        certificate: who.visit.tls.as_deref().and_then(name_of),
     })
 }
 
@@ -169,7 +162,7 @@ fn verified(
     if credential == Credential::None {
         return Ok(None);
     }
-    let seconds = UnixSeconds(kernel::clock::unix_time().as_secs());
+    let seconds = plan.shared.wall.seconds(now);
     let known = match verifier.cached(credential, seconds) {
         Some(known) => known,
         None => {

@@ -7,7 +7,7 @@ use http::header::HeaderMap;
 use http::{HeaderName, Method, Response, Uri};
 use kernel::backoff::Backoff;
 use tokio::time::Instant;
-use upstream::{Ask, Cause, NoEndpoint, Reply, SendError, Stage, Tried};
+use upstream::{Ask, Cause, Field, NoEndpoint, Reply, SendError, Stage, Tried};
 
 use crate::backend::Backend;
 use crate::intake::{Payload, Verdict};
@@ -30,9 +30,13 @@ pub(crate) struct Call {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
+    /// Said besides.
+    pub(crate) more: Vec<Field>,
     pub(crate) payload: Payload,
     /// Says what was wrong with a body that was sent as it came.
     pub(crate) verdict: Option<Arc<Verdict>>,
+    /// When it is first sent.
+    pub(crate) begins: Instant,
     pub(crate) until: Instant,
     /// What decides where it goes, for upstreams that choose by it.
     pub(crate) hash: Option<u64>,
@@ -66,8 +70,10 @@ impl Call {
             method: self.method.clone(),
             uri: self.uri.clone(),
             headers: self.headers.clone(),
+            more: self.more.clone(),
             payload: self.payload_again()?,
             verdict: None,
+            begins: self.begins,
             until: self.until,
             hash: self.hash,
         })
@@ -89,7 +95,11 @@ impl Call {
         loop {
             tries += 1;
             let last = tries >= self.route.retry.tries;
-            let failed = match self.attempt(&tried, repeatable && !last).await {
+            let now = match tries {
+                1 => self.begins,
+                _ => kernel::clock::now(),
+            };
+            let failed = match self.attempt(now, &tried, repeatable && !last).await {
                 Attempt::Answered(answer) => {
                     return Outcome {
                         answer: Ok(answer),
@@ -125,13 +135,8 @@ impl Call {
     }
 
     /// One try. The head is lent; of the body, what may be needed again is kept.
-    async fn attempt(&mut self, tried: &Tried, again: bool) -> Attempt {
-        let picked = self
-            .backend
-            .body
-            .pool
-            .pick(kernel::clock::now(), self.hash, tried);
-        let pick = match picked {
+    async fn attempt(&mut self, now: Instant, tried: &Tried, again: bool) -> Attempt {
+        let pick = match self.backend.body.pool.pick(now, self.hash, tried) {
             Ok(pick) => pick,
             Err(none) => return Attempt::NoEndpoint(no_endpoint(none)),
         };
@@ -144,6 +149,7 @@ impl Call {
             method: &self.method,
             uri: &self.uri,
             headers: &self.headers,
+            more: &self.more,
         };
         let sent = ready.ask(ask, payload, self.until).await;
         if let (Ok(_), Some(verdict)) = (&sent, &self.verdict) {

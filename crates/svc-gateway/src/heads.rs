@@ -1,6 +1,7 @@
 //! Which headers that mean something to the gateway a head has: one pass over it instead of a lookup for each.
 
 use http::header::{self, HeaderMap, HeaderName};
+use http_rules::forward::is_claim;
 
 use crate::plan::Plan;
 
@@ -12,21 +13,35 @@ impl Heads {
     /// May be gone after this hop, or say what is.
     pub(crate) const HOP_BY_HOP: Heads = Heads(1);
     pub(crate) const UPGRADE: Heads = Heads(1 << 1);
-    /// Something by which a caller shows who it is.
-    pub(crate) const CREDENTIAL: Heads = Heads(1 << 2);
+    pub(crate) const AUTHORIZATION: Heads = Heads(1 << 2);
     /// A wish how long to wait.
     pub(crate) const DEADLINE: Heads = Heads(1 << 3);
     /// Who has passed the request on.
     pub(crate) const PASSED: Heads = Heads(1 << 4);
     pub(crate) const TRACE: Heads = Heads(1 << 5);
     pub(crate) const REQUEST_ID: Heads = Heads(1 << 6);
+    /// Whom it is passed on for.
     pub(crate) const FORWARDED: Heads = Heads(1 << 7);
+    /// An API key.
+    pub(crate) const KEY: Heads = Heads(1 << 8);
+    /// The header in which tenants are named.
+    pub(crate) const TENANT: Heads = Heads(1 << 9);
+    /// Anything by which others are told who asks, and for what.
+    pub(crate) const CLAIM: Heads = Heads(1 << 10);
+    /// Something by which a caller shows who it is.
+    pub(crate) const CREDENTIAL: Heads = Self::AUTHORIZATION.and(Self::KEY).and(Self::TENANT);
+    /// What the gateway says itself to every upstream.
+    pub(crate) const OURS: Heads = Self::DEADLINE
+        .and(Self::PASSED)
+        .and(Self::TRACE)
+        .and(Self::REQUEST_ID)
+        .and(Self::CLAIM);
 
     /// Looks through a head.
     pub(crate) fn of(headers: &HeaderMap, plan: &Plan) -> Self {
         let mut seen = Heads::default();
         for name in headers.keys() {
-            seen.0 |= meaning(name, plan).0;
+            seen = seen.and(identity(name, plan)).and(meaning(name));
         }
         seen
     }
@@ -40,7 +55,7 @@ impl Heads {
     }
 }
 
-fn meaning(name: &HeaderName, plan: &Plan) -> Heads {
+fn meaning(name: &HeaderName) -> Heads {
     match *name {
         header::HOST
         | header::ACCEPT
@@ -50,7 +65,7 @@ fn meaning(name: &HeaderName, plan: &Plan) -> Heads {
         | header::CONTENT_TYPE
         | header::COOKIE
         | header::USER_AGENT => Heads::default(),
-        header::AUTHORIZATION => Heads::CREDENTIAL,
+        header::AUTHORIZATION => Heads::AUTHORIZATION,
         header::UPGRADE => Heads::UPGRADE.and(Heads::HOP_BY_HOP),
         header::CONNECTION
         | header::EXPECT
@@ -58,16 +73,24 @@ fn meaning(name: &HeaderName, plan: &Plan) -> Heads {
         | header::TRANSFER_ENCODING
         | header::PROXY_AUTHENTICATE
         | header::PROXY_AUTHORIZATION => Heads::HOP_BY_HOP,
-        header::FORWARDED => Heads::FORWARDED,
+        header::FORWARDED => Heads::FORWARDED.and(Heads::CLAIM),
         header::VIA => Heads::PASSED,
-        _ => other(name, plan),
+        _ => other(name),
     }
 }
 
-fn other(name: &HeaderName, plan: &Plan) -> Heads {
-    if *name == plan.key_header || plan.tenant_header.as_ref() == Some(name) {
-        return Heads::CREDENTIAL;
+fn identity(name: &HeaderName, plan: &Plan) -> Heads {
+    let mut seen = Heads::default();
+    if *name == plan.key_header {
+        seen = seen.and(Heads::KEY);
     }
+    if name == plan.tenant_header() {
+        seen = seen.and(Heads::TENANT);
+    }
+    seen
+}
+
+fn other(name: &HeaderName) -> Heads {
     match name.as_str() {
         "keep-alive" | "proxy-connection" | "proxy-authentication-info" | "http2-settings" => {
             Heads::HOP_BY_HOP
@@ -76,7 +99,8 @@ fn other(name: &HeaderName, plan: &Plan) -> Heads {
         "cdn-loop" => Heads::PASSED,
         "traceparent" => Heads::TRACE,
         "x-request-id" => Heads::REQUEST_ID,
-        "x-forwarded-for" => Heads::FORWARDED,
+        "x-forwarded-for" => Heads::FORWARDED.and(Heads::CLAIM),
+        _ if is_claim(name) => Heads::CLAIM,
         _ => Heads::default(),
     }
 }

@@ -76,7 +76,7 @@ pub(crate) struct Verdict {
 }
 
 /// How a body may fail.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("the request body cannot be sent on: {}", .0.reason())]
 pub(crate) struct Spoiled(pub(crate) Refusal);
 
@@ -109,7 +109,7 @@ impl Verdict {
     pub(crate) fn get(&self) -> Option<Refusal> {
         match self.code.load(Ordering::Relaxed) {
             0 => None,
-            code @ 1..=4 => Some(CODES[usize::from(code) - 1]),
+            code @ 1..=4 => CODES.get(usize::from(code) - 1).cloned(),
             code => BadBody::ALL
                 .iter()
                 .find(|bad| **bad as u8 + 16 == code)

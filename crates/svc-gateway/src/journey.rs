@@ -23,6 +23,8 @@ use crate::slots::Place;
 pub(crate) struct Journey {
     pub(crate) plan: Arc<Plan>,
     pub(crate) began: Duration,
+    /// When the clock was last read for it. Between two waits no time passes that would matter.
+    pub(crate) seen: Duration,
     pub(crate) id: HeaderValue,
     /// A new trace, unless the caller has one.
     pub(crate) trace: Option<HeaderValue>,
@@ -64,6 +66,7 @@ impl Journey {
         let presence = plan.shared.enter(plan.inflight);
         Box::new(Self {
             began,
+            seen: began,
             id,
             trace,
             heads,
@@ -86,8 +89,10 @@ impl Journey {
         })
     }
 
-    pub(crate) fn now(&self) -> Duration {
-        self.plan.shared.timeline.now()
+    /// Reads the clock, after a wait.
+    pub(crate) fn look(&mut self) -> Duration {
+        self.seen = self.plan.shared.timeline.now();
+        self.seen
     }
 
     /// Whether the node had room for it.
@@ -106,6 +111,7 @@ impl Journey {
             waited.observe(self.times.queue.as_secs_f64());
             self.plan.shared.ledger.waited(caller);
         }
+        self.seen = place.since;
         self.times.upstream_began = place.since;
         self.place = Some(place);
         self.backend = Some(backend.clone());
@@ -121,7 +127,11 @@ impl Journey {
         self.reason = "";
         self.sent = false;
         self.times.connect = timing.connect.unwrap_or_default();
-        self.times.upstream = self.now().saturating_sub(self.times.upstream_began);
+        self.seen = match timing.head_at {
+            Some(instant) => self.plan.shared.timeline.at(instant),
+            None => self.plan.shared.timeline.now(),
+        };
+        self.times.upstream = self.seen.saturating_sub(self.times.upstream_began);
         if let Some(backend) = &self.backend {
             backend
                 .body
@@ -139,6 +149,7 @@ impl Journey {
             .shared
             .open_stream(key, self.plan.streams_per_tenant);
         self.stream = Some(stream.ok_or(Refusal::StreamsFull)?);
+        self.look();
         self.give_back(Some(Outcome::Success));
         Ok(())
     }
@@ -151,7 +162,7 @@ impl Journey {
         }
     }
 
-    /// The answer's body has ended as it should. An upstream's own error says nothing about how many requests it can
+    /// The answer's body has ended as it should, at the moment the clock was last read. An upstream's own error says nothing about how many requests it can
     /// do with; its breaker hears of it.
     pub(crate) fn finish(&mut self) {
         self.settle((self.status < 500).then_some(Outcome::Success));
@@ -159,6 +170,7 @@ impl Journey {
 
     /// It ends here, for this reason.
     pub(crate) fn refused(&mut self, refusal: &Refusal) {
+        self.look();
         self.status = refusal.status();
         self.reason = refusal.reason();
         self.note_refusal();
@@ -177,6 +189,7 @@ impl Journey {
 
     /// The answer broke off after it had begun.
     pub(crate) fn broke_off(&mut self, refusal: &Refusal) {
+        self.look();
         self.reason = refusal.reason();
         self.note_refusal();
         self.settle(Some(Outcome::Failure));
@@ -196,7 +209,7 @@ impl Journey {
         let (Some(place), Some(backend)) = (&self.place, &self.backend) else {
             return true;
         };
-        self.now().saturating_sub(place.since) > backend.body.usual.get()
+        self.seen.saturating_sub(place.since) > backend.body.usual.get()
     }
 
     fn note_refusal(&self) {
@@ -208,7 +221,7 @@ impl Journey {
     }
 
     fn give_back(&mut self, outcome: Option<Outcome>) {
-        let now = self.now();
+        let now = self.seen;
         if let (Some(mut place), Some(backend)) = (self.place.take(), &self.backend) {
             let lasting = &backend.body;
             if outcome == Some(Outcome::Success) {
@@ -244,7 +257,7 @@ impl Journey {
             return;
         }
         self.give_back(outcome);
-        let took = self.now().saturating_sub(self.began);
+        let took = self.seen.saturating_sub(self.began);
         if let Some(route) = &self.route {
             route.metrics.answered(self.status, took);
         }
@@ -291,6 +304,7 @@ impl Drop for Journey {
             if self.reason.is_empty() {
                 self.reason = Refusal::ClientGone.reason();
             }
+            self.look();
             self.plan.shared.metrics.rejected(self.reason);
             self.settle(None);
         }

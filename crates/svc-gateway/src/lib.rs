@@ -36,6 +36,7 @@ mod slots;
 pub mod tree;
 mod tunnel;
 pub mod view;
+mod wall;
 
 pub use body::{Answer, BrokenOff};
 pub use gateway::Gateway;

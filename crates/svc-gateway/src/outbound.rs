@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use front_door::Visit;
-use http::header::{HOST, HeaderMap};
+use http::header::{HOST, HeaderMap, VIA};
 use http::uri::Uri;
 use http::{HeaderName, HeaderValue, Version};
 use http_rules::deadline;
 use http_rules::forward::{Fields, Hop, join_cookies, request_upgrade, strip_hop_by_hop};
 use http_rules::request_id;
 use http_rules::trace::TRACEPARENT;
+use upstream::Field;
 
 use crate::backend::Backend;
 use crate::forward::Call;
@@ -22,8 +23,34 @@ use crate::plan::{Plan, Route};
 use crate::request::Draft;
 use crate::tunnel::Wish;
 
-/// What upstreams are told the tenant in, unless the config names a header of its own.
-static TENANT: HeaderName = HeaderName::from_static("x-tenant");
+/// Fields that are said to every upstream, and some to spare.
+const SAID: usize = 8;
+
+/// A head on its way out.
+struct Head {
+    /// What came with the request.
+    headers: HeaderMap,
+    /// What is said besides.
+    more: Vec<Field>,
+    /// Nothing that came is named like anything that is said: it need not be looked for in the map.
+    apart: bool,
+}
+
+impl Head {
+    /// Says this, whatever was said before.
+    fn say(&mut self, name: HeaderName, value: HeaderValue) {
+        match self.apart {
+            true => self.more.push((name, value)),
+            false => drop(self.headers.insert(name, value)),
+        }
+    }
+
+    /// All of it in the map, for who changes anything there is.
+    fn whole(&mut self) -> &mut HeaderMap {
+        self.headers.extend(self.more.drain(..));
+        &mut self.headers
+    }
+}
 
 /// The request that is sent on.
 pub(crate) fn call(
@@ -47,62 +74,73 @@ pub(crate) fn call(
     if let Some(wish) = wish {
         request_upgrade(&mut headers, wish.protocol.clone());
     }
-    identify(plan, journey, &mut headers);
-    originate(journey, draft, visit, &mut headers);
-    let left = until.saturating_sub(journey.now());
-    match heads.has(Heads::DEADLINE) {
-        true => deadline::pass_on(&mut headers, left, kernel::clock::unix_time),
-        false => set(
-            &mut headers,
-            deadline::REQUEST_TIMEOUT,
-            Some(deadline::request_timeout(left)),
-        ),
-    }
-    set(&mut headers, request_id::NAME, Some(journey.id.clone()));
-    set(&mut headers, TRACEPARENT, journey.trace.clone());
-    plan.shared.node.sign(&mut headers, draft.parts.version);
+    let mut head = Head {
+        headers,
+        more: Vec::with_capacity(SAID),
+        apart: !heads.has(Heads::OURS),
+    };
+    identify(plan, journey, &mut head);
+    originate(journey, draft, visit, &mut head);
+    sign(journey, draft.parts.version, until, &mut head);
     let own = draft
         .host
         .as_ref()
         .and_then(|host| HeaderValue::from_str(host).ok());
-    set(&mut headers, HOST, route.host.clone().or(own));
-    route.request_edits.apply(&mut headers);
+    if let Some(host) = route.host.clone().or(own) {
+        head.headers.insert(HOST, host);
+    }
+    if !route.request_edits.is_empty() {
+        route.request_edits.apply(head.whole());
+    }
     let path = route.rewrite.apply(&draft.parts.uri);
     Call {
         backend: backend.clone(),
         route: route.clone(),
         method: draft.parts.method.clone(),
         uri: path.map(Uri::from).unwrap_or_default(),
-        headers,
+        headers: head.headers,
+        more: head.more,
         payload: taken.payload,
         verdict: taken.verdict,
+        begins: plan.shared.timeline.instant(journey.seen),
         until: plan.shared.timeline.instant(until),
         hash,
     }
 }
 
-fn set(headers: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>) {
-    if let Some(value) = value {
-        headers.insert(name, value);
-    }
-}
-
 /// The tenant as it was verified, never as it was claimed; keys meant for us go no further.
-fn identify(plan: &Plan, journey: &Journey, headers: &mut HeaderMap) {
+fn identify(plan: &Plan, journey: &Journey, head: &mut Head) {
     if plan.verifier.is_none() {
         return;
     }
-    let name = plan.tenant_header.as_ref().unwrap_or(&TENANT);
-    headers.remove(name);
-    if journey.heads.has(Heads::CREDENTIAL) {
-        headers.remove(&plan.key_header);
+    if journey.heads.has(Heads::KEY) {
+        head.headers.remove(&plan.key_header);
     }
+    let name = plan.tenant_header();
     let tenant = journey.caller.as_ref().and_then(|caller| caller.tenant());
-    let tenant = tenant.and_then(|tenant| HeaderValue::from_str(tenant).ok());
-    set(headers, name.clone(), tenant);
+    if journey.heads.has(Heads::TENANT) {
+        if tenant.is_some_and(|tenant| is_all(&head.headers, name, tenant)) {
+            return;
+        }
+        head.headers.remove(name);
+    }
+    if let Some(tenant) = tenant.and_then(|tenant| HeaderValue::from_str(tenant).ok()) {
+        head.say(name.clone(), tenant);
+    }
 }
 
-fn originate(journey: &Journey, draft: &Draft, visit: &Visit, headers: &mut HeaderMap) {
+/// Whether this is said once and nothing else is.
+fn is_all(headers: &HeaderMap, name: &HeaderName, value: &str) -> bool {
+    let mut lines = headers.get_all(name).iter();
+    lines.next().is_some_and(|line| line == value) && lines.next().is_none()
+}
+
+fn originate(journey: &Journey, draft: &Draft, visit: &Visit, head: &mut Head) {
+    let headers = &mut head.headers;
+    let said = headers.get(HOST).cloned();
+    if let (true, None, Some(host)) = (head.apart, &draft.host, &said) {
+        return head.more.extend(visit.forwarding.plain(host.clone()));
+    }
     let trusted = journey.caller.as_ref().is_some_and(|caller| caller.trusted);
     let hop = match trusted {
         true => Hop::Trusted,
@@ -113,10 +151,27 @@ fn originate(journey: &Journey, draft: &Draft, visit: &Visit, headers: &mut Head
         forwarded: journey.heads.has(Heads::FORWARDED)
             && headers.contains_key(http::header::FORWARDED),
     };
-    let said = headers.get(HOST).cloned();
     let said = said.as_ref().and_then(|host| host.to_str().ok());
     let host = draft.host.as_deref().or(said).unwrap_or_default();
     visit.forwarding.apply(headers, host, hop, fields);
+}
+
+/// How long it may take, what it is called, and who passes it on.
+fn sign(journey: &Journey, version: Version, until: Duration, head: &mut Head) {
+    let left = until.saturating_sub(journey.seen);
+    match journey.heads.has(Heads::DEADLINE) {
+        true => deadline::pass_on(&mut head.headers, left, kernel::clock::unix_time),
+        false => head.say(deadline::REQUEST_TIMEOUT, deadline::request_timeout(left)),
+    }
+    head.say(request_id::NAME, journey.id.clone());
+    if let Some(trace) = &journey.trace {
+        head.say(TRACEPARENT, trace.clone());
+    }
+    let node = &journey.plan.shared.node;
+    match head.apart {
+        true => head.more.push((VIA, node.via(version).clone())),
+        false => node.sign(&mut head.headers, version),
+    }
 }
 
 /// What decides where a request goes, where the upstream chooses by that.

@@ -9,7 +9,6 @@ use hashbrown::HashMap;
 use http::{HeaderName, HeaderValue, StatusCode};
 use ipnet::IpNet;
 use passport::Verifier;
-use rate_quota::Quota;
 
 use crate::backend::Backend;
 use crate::config::{AccessLevel, ClassName, GatewayText, RateText, RouteText};
@@ -17,7 +16,7 @@ use crate::gates::RouteGate;
 use crate::keys::Keys;
 use crate::metrics::RouteMetrics;
 use crate::policy::Policy;
-use crate::quota::{self, Quotas};
+use crate::quota::{Quotas, Rated, Whose};
 use crate::rewrite::{Edits, Redirect, Rewrite};
 use crate::routes::{Matcher, Router};
 use crate::shared::Shared;
@@ -50,7 +49,7 @@ pub(crate) struct Terms {
     pub(crate) class: Class,
     /// As configured, until an operator says otherwise.
     pub(crate) weight: AtomicU32,
-    pub(crate) rate: Option<Arc<Quota>>,
+    pub(crate) rate: Option<Arc<Rated>>,
 }
 
 /// A route made ready.
@@ -68,7 +67,7 @@ pub(crate) struct Route {
     pub(crate) decode: bool,
     pub(crate) cost: u64,
     pub(crate) gate: Option<RouteGate>,
-    pub(crate) rate: Option<(RateText, Arc<Quota>)>,
+    pub(crate) rate: Option<(RateText, Arc<Rated>)>,
     pub(crate) identity_required: bool,
     pub(crate) retry: Retry,
     pub(crate) metrics: RouteMetrics,
@@ -174,6 +173,12 @@ impl Plan {
         Ok(plan)
     }
 
+    /// What upstreams are told the tenant in, and trusted hops tell it in where the config says so.
+    pub(crate) fn tenant_header(&self) -> &HeaderName {
+        static USUAL: HeaderName = HeaderName::from_static("x-tenant");
+        self.tenant_header.as_ref().unwrap_or(&USUAL)
+    }
+
     fn has_same_identities(&self, text: &GatewayText) -> bool {
         self.text.identity == text.identity && self.text.tenants == text.tenants
     }
@@ -235,7 +240,7 @@ fn tenants(text: &GatewayText, before: Option<&Plan>) -> HashMap<String, Terms> 
         let terms = Terms {
             class: class(tenant.class),
             weight: AtomicU32::new(tenant.weight),
-            rate: kept.or_else(|| Some(Arc::new(quota::new(tenant.rate.as_ref()?)))),
+            rate: kept.or_else(|| Some(Arc::new(Rated::new(tenant.rate.as_ref()?, Whose::Tenant)))),
         };
         (name.clone(), terms)
     };
@@ -287,7 +292,10 @@ impl Route {
             decode: text.decode,
             cost: text.cost.unwrap_or(1),
             gate: shared.gates.of(&name, text, shared.timeline.now())?,
-            rate: same_rate.or_else(|| text.rate.map(|rate| (rate, Arc::new(quota::new(&rate))))),
+            rate: same_rate.or_else(|| {
+                let rated = |rate: RateText| (rate, Arc::new(Rated::new(&rate, Whose::Route)));
+                text.rate.map(rated)
+            }),
             identity_required: text.identity.unwrap_or(gateway.identity.required),
             retry: Retry {
                 tries: text.retry.tries,

@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use http::HeaderValue;
+use http_rules::ratelimit::{self, Policy};
 use rate_quota::{Allowed, Denied, Quota, Rate};
 
 use crate::config::{QuotaText, RateText};
@@ -22,22 +24,30 @@ pub(crate) enum Whose {
 /// The rates that hold for every route.
 #[derive(Debug)]
 pub(crate) struct Quotas {
-    pub(crate) everybody: Option<Quota>,
-    pub(crate) per_address: Option<Quota>,
-    pub(crate) per_tenant: Option<Quota>,
+    pub(crate) everybody: Option<Rated>,
+    pub(crate) per_address: Option<Rated>,
+    pub(crate) per_tenant: Option<Rated>,
     pub(crate) verifications: Quota,
+}
+
+/// A rate, and what is said of it to all whom it holds for.
+#[derive(Debug)]
+pub(crate) struct Rated {
+    quota: Quota,
+    whose: Whose,
+    /// The same in every answer, so made once.
+    policy: HeaderValue,
 }
 
 /// One rate and the key it is asked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Window<'a> {
-    pub(crate) quota: &'a Quota,
+    pub(crate) rated: &'a Rated,
     pub(crate) key: u64,
-    pub(crate) whose: Whose,
 }
 
 /// A request over its rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OverRate {
     pub(crate) whose: Whose,
     pub(crate) retry_after: Duration,
@@ -45,10 +55,10 @@ pub(crate) struct OverRate {
 }
 
 /// What a caller may still do, for its `RateLimit` header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) whose: Whose,
-    pub(crate) burst: u32,
+    pub(crate) policy: HeaderValue,
     pub(crate) remaining: u32,
     pub(crate) reset_after: Duration,
 }
@@ -62,18 +72,34 @@ const VERIFICATIONS: RateText = RateText {
 
 impl Quotas {
     pub(crate) fn new(text: &QuotaText) -> Self {
-        let quota = |rate: Option<RateText>| rate.as_ref().map(new);
+        let rated = |rate: Option<RateText>, whose| rate.map(|rate| Rated::new(&rate, whose));
         Self {
-            everybody: quota(text.global),
-            per_address: quota(text.per_ip),
-            per_tenant: quota(text.per_tenant),
+            everybody: rated(text.global, Whose::Everybody),
+            per_address: rated(text.per_ip, Whose::Address),
+            per_tenant: rated(text.per_tenant, Whose::Tenant),
             verifications: new(&text.verifications_per_ip.unwrap_or(VERIFICATIONS)),
         }
     }
 }
 
+impl Rated {
+    pub(crate) fn new(text: &RateText, whose: Whose) -> Self {
+        let quota = new(text);
+        let policy = ratelimit::policies(&[Policy {
+            name: whose.policy(),
+            quota: quota.rate().max_burst().into(),
+            window: Duration::from_secs(1),
+        }]);
+        Self {
+            quota,
+            whose,
+            policy: policy.expect("a name of letters is a value"),
+        }
+    }
+}
+
 /// A quota of this rate. The text form only allows rates that there are.
-pub(crate) fn new(text: &RateText) -> Quota {
+fn new(text: &RateText) -> Quota {
     let burst = text.burst.unwrap_or(text.per_second);
     let rate =
         Rate::new(text.per_second, Duration::from_secs(1)).and_then(|rate| rate.burst(burst));
@@ -89,6 +115,7 @@ pub(crate) fn take(
     if windows.iter().flatten().count() > 1 {
         for window in given.clone() {
             if window
+                .rated
                 .quota
                 .check(window.key, 0, now)
                 .is_ok_and(|left| left.remaining() == 0)
@@ -97,51 +124,44 @@ pub(crate) fn take(
             }
         }
     }
-    let mut tightest: Option<Standing> = None;
+    let mut tightest: Option<(&Window<'_>, Allowed)> = None;
     for window in given {
-        let standing = window.take(now)?;
-        if tightest.is_none_or(|known| standing.remaining < known.remaining) {
-            tightest = Some(standing);
+        let left = window.take(now)?;
+        if tightest.is_none_or(|(_, known)| left.remaining() < known.remaining()) {
+            tightest = Some((window, left));
         }
     }
-    Ok(tightest)
+    Ok(tightest.map(|(window, left)| window.standing(left.remaining(), left.reset_after())))
 }
 
 impl Window<'_> {
-    fn take(&self, now: Duration) -> Result<Standing, OverRate> {
-        match self.quota.check(self.key, 1, now) {
-            Ok(left) => Ok(self.standing(left)),
-            Err(denied) => Err(self.over(denied)),
-        }
+    fn take(&self, now: Duration) -> Result<Allowed, OverRate> {
+        let taken = self.rated.quota.check(self.key, 1, now);
+        taken.map_err(|denied| self.over(denied))
     }
 
-    fn standing(&self, left: Allowed) -> Standing {
+    fn standing(&self, remaining: u32, reset_after: Duration) -> Standing {
         Standing {
-            whose: self.whose,
-            burst: self.quota.rate().max_burst(),
-            remaining: left.remaining(),
-            reset_after: left.reset_after(),
+            whose: self.rated.whose,
+            policy: self.rated.policy.clone(),
+            remaining,
+            reset_after,
         }
     }
 
+    #[cold]
     fn over(&self, denied: Denied) -> OverRate {
-        let (retry_after, standing) = match denied {
-            Denied::For { retry_after, left } => (retry_after, self.standing(left)),
-            Denied::Forever => {
-                let never = Duration::from_secs(3600);
-                let standing = Standing {
-                    whose: self.whose,
-                    burst: self.quota.rate().max_burst(),
-                    remaining: 0,
-                    reset_after: never,
-                };
-                (never, standing)
+        let never = Duration::from_secs(3600);
+        let (retry_after, remaining, reset_after) = match denied {
+            Denied::For { retry_after, left } => {
+                (retry_after, left.remaining(), left.reset_after())
             }
+            Denied::Forever => (never, 0, never),
         };
         OverRate {
-            whose: self.whose,
+            whose: self.rated.whose,
             retry_after,
-            standing,
+            standing: self.standing(remaining, reset_after),
         }
     }
 }
@@ -173,35 +193,31 @@ pub(crate) fn address_key(address: IpAddr) -> u64 {
 mod tests {
     use super::*;
 
-    fn rate(per_second: u32) -> Quota {
-        new(&RateText {
-            per_second,
-            burst: None,
-        })
+    fn rate(per_second: u32, whose: Whose) -> Rated {
+        let burst = None;
+        Rated::new(&RateText { per_second, burst }, whose)
     }
 
-    fn window(quota: &Quota, whose: Whose) -> Option<Window<'_>> {
+    fn window(rated: &Rated) -> Option<Window<'_>> {
         let key = 1;
-        Some(Window { quota, key, whose })
+        Some(Window { rated, key })
     }
 
     // req: GW-06
     #[test]
     fn a_request_over_one_rate_costs_nothing_in_the_others() {
-        let (wide, narrow) = (rate(10), rate(1));
-        let windows = [
-            window(&wide, Whose::Address),
-            window(&narrow, Whose::Tenant),
-        ];
+        let (wide, narrow) = (rate(10, Whose::Address), rate(1, Whose::Tenant));
+        let windows = [window(&wide), window(&narrow)];
         let now = Duration::from_secs(5);
         let first = take(&windows, now).unwrap().unwrap();
         assert_eq!((first.whose, first.remaining), (Whose::Tenant, 0));
+        assert_eq!(first.policy, "\"tenant\";q=1;w=1");
         for _ in 0..50 {
             let over = take(&windows, now).unwrap_err();
             assert_eq!(over.whose, Whose::Tenant);
             assert!(over.retry_after <= Duration::from_secs(1));
         }
-        let left = wide.check(1, 0, now).unwrap();
+        let left = wide.quota.check(1, 0, now).unwrap();
         assert_eq!(left.remaining(), 9);
         assert!(
             take(&windows, now + Duration::from_secs(1)).is_ok(),

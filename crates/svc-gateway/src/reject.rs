@@ -15,7 +15,7 @@ pub use table::{Reason, reasons};
 mod table;
 
 /// Why a request is not, or not fully, answered by its upstream.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Refusal {
     /// The head can be read in more than one way, or not at all.
     Framing(Bad),
@@ -293,9 +293,9 @@ impl Refusal {
     }
 
     /// Where the caller stands with its rate.
-    pub(crate) fn standing(&self) -> Option<Standing> {
+    pub(crate) fn standing(&self) -> Option<&Standing> {
         match self {
-            Refusal::OverRate(over) => Some(over.standing),
+            Refusal::OverRate(over) => Some(&over.standing),
             _ => None,
         }
     }

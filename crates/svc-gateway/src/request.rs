@@ -25,7 +25,7 @@ use crate::intake::{self, Intake, Payload, Taken};
 use crate::journey::Journey;
 use crate::plan::{Plan, Route, Target};
 use crate::policy::Case;
-use crate::quota::{self, Standing, Whose, Window};
+use crate::quota::{self, Standing, Window};
 use crate::reject::Refusal;
 use crate::routes::{Found, Question};
 use crate::tunnel::{self, Wish};
@@ -69,17 +69,18 @@ async fn travel(
     visit: &Visit,
 ) -> Result<Arrival, Refusal> {
     let plan = journey.plan.clone();
-    let (parts, upload) = request.into_parts();
-    let authority = read(&parts, visit, &plan, journey.heads)?;
-    let route = find(&plan, &authority, &parts)?;
+    let mut draft = Draft::of(request);
+    let parts = &draft.parts;
+    let authority = read(parts, visit, &plan, journey.heads)?;
+    let route = find(&plan, &authority, parts)?;
     journey.route = Some(route.clone());
     let backend = match &route.target {
         Target::Upstreams(split) => split.choose(|| fastrand::u64(..)),
-        Target::Redirect(redirect) => return respond::elsewhere(redirect, &authority, &parts),
+        Target::Redirect(redirect) => return respond::elsewhere(redirect, &authority, parts),
     };
-    let until = journey.began + patience(route, &parts, journey.heads);
+    let until = journey.began + patience(route, parts, journey.heads);
     let who = Sight {
-        parts: &parts,
+        parts,
         visit,
         heads: journey.heads,
         now: journey.began,
@@ -87,17 +88,13 @@ async fn travel(
     let caller = caller::recognise(&plan, who, route.identity_required)?;
     let caller = &*journey.caller.insert(caller);
     let most_bytes = most_bytes(route, caller);
-    let length = intake::announced(&upload, most_bytes)?;
-    permit(&plan, route, &authority, caller, &parts, length)?;
+    let upload = draft.upload.as_ref();
+    let length = upload.map(|upload| intake::announced(upload, most_bytes));
+    let length = length.transpose()?.flatten();
+    permit(&plan, route, &authority, caller, parts, length)?;
     let standing = charge(&plan, route, caller, journey.began)?;
-    let host = own_host(&authority, &parts);
-    let mut draft = Draft {
-        parts,
-        upload: Some(upload),
-        host,
-        length,
-        most_bytes,
-    };
+    let host = own_host(&authority, parts);
+    (draft.host, draft.length, draft.most_bytes) = (host, length, most_bytes);
     let arrived = {
         let on_time = pin!(proceed(journey, backend, route, &mut draft, visit, until));
         in_time(on_time, plan.shared.timeline.instant(until)).await
@@ -130,7 +127,7 @@ async fn proceed(
     admit(journey, backend, route, until).await?;
     let asks = journey.heads.has(Heads::UPGRADE);
     let wish = asks.then(|| Wish::of(&mut draft.parts)).flatten();
-    let by = latest_end(journey.now(), until);
+    let by = latest_end(journey.seen, until);
     let payload = take_in(draft, route, journey.plan.shared.timeline.instant(by)).await?;
     let call = outbound::call(
         journey,
@@ -174,8 +171,26 @@ pub(crate) struct Draft {
     pub(crate) most_bytes: u64,
 }
 
+impl Draft {
+    /// What its body may be is not known yet.
+    fn of(request: Request<Upload>) -> Self {
+        let (parts, upload) = request.into_parts();
+        Self {
+            parts,
+            upload: Some(upload),
+            host: None,
+            length: None,
+            most_bytes: 0,
+        }
+    }
+}
+
 /// The authority, where the `Host` header does not say the same already.
 fn own_host(authority: &Authority<'_>, parts: &Parts) -> Option<String> {
+    // Only then it can be from anywhere else.
+    if parts.uri.authority().is_none() && !authority.text.is_empty() {
+        return None;
+    }
     let said = parts.headers.get(HOST);
     let same = said.is_some_and(|host| host.as_bytes() == authority.text.as_bytes());
     (!same).then(|| authority.text.to_owned())
@@ -288,26 +303,13 @@ fn charge(
     let quotas = &plan.quotas;
     let own = caller.terms(plan).and_then(|terms| terms.rate.as_deref());
     let tenant = own.or(quotas.per_tenant.as_ref());
-    let window = |quota, key, whose| {
-        Some(Window {
-            quota: quota?,
-            key,
-            whose,
-        })
-    };
+    let window = |rated: Option<_>, key| rated.map(|rated| Window { rated, key });
+    let address = quota::address_key(caller.address);
     let windows = [
-        window(
-            quotas.per_address.as_ref(),
-            quota::address_key(caller.address),
-            Whose::Address,
-        ),
-        window(tenant, caller.key, Whose::Tenant),
-        window(
-            route.rate.as_ref().map(|(_, quota)| &**quota),
-            0,
-            Whose::Route,
-        ),
-        window(quotas.everybody.as_ref(), 0, Whose::Everybody),
+        window(quotas.per_address.as_ref(), address),
+        window(tenant, caller.key),
+        window(route.rate.as_ref().map(|(_, rated)| &**rated), 0),
+        window(quotas.everybody.as_ref(), 0),
     ];
     quota::take(&windows, now).map_err(Refusal::OverRate)
 }
@@ -325,19 +327,18 @@ async fn admit(
     let Some(caller) = &journey.caller else {
         return Err(Refusal::Internal);
     };
-    let slots = &backend.body.slots;
-    let asked_at = journey.now();
-    let work = caller.work(latest_start(asked_at, until, backend.body.usual.get()));
-    match slots.enter(work, backend.body.usual.get()).await {
+    let (slots, usual) = (&backend.body.slots, backend.body.usual.get());
+    let asked_at = journey.seen;
+    let work = caller.work(latest_start(asked_at, until, usual));
+    match slots.enter(work, usual, asked_at).await {
         Ok(place) => journey.placed(backend, place, asked_at),
         Err(refused) => {
-            let late = journey.now() >= until;
-            let advice = || slots.advice(work, backend.body.usual.get());
-            return Err(turned_away(refused, late, advice));
+            let late = journey.look() >= until;
+            return Err(turned_away(refused, late, || slots.advice(work, usual)));
         }
     }
     if let Some(gate) = &route.gate {
-        let lease = gate.enter_owned(journey.now(), Some(until)).await;
+        let lease = gate.enter_owned(journey.seen, Some(until)).await;
         let lease = lease.map_err(|busy| Refusal::RouteBusy(busy.retry_after()))?;
         journey.gated(lease);
     }

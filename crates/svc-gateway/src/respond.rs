@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    ALLOW, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
-    WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DATE, ETAG, HeaderMap,
+    HeaderName, HeaderValue, LOCATION, RETRY_AFTER, SERVER, VARY, WWW_AUTHENTICATE,
 };
 use http::request::Parts;
 use http::{Response, StatusCode};
 use http_rules::authority::Authority;
-use http_rules::forward::strip_hop_by_hop;
+use http_rules::forward::{is_hop_by_hop, strip_hop_by_hop};
 use http_rules::problem::{self, Problem};
-use http_rules::ratelimit::{self, Left, Policy, RATELIMIT, RATELIMIT_POLICY};
+use http_rules::ratelimit::{self, Left, RATELIMIT, RATELIMIT_POLICY};
 use http_rules::request_id;
 use kernel::serve::problem::REASON_HEADER;
 use upstream::{Reply, Timing};
@@ -25,6 +25,9 @@ use crate::reject::Refusal;
 use crate::request::Arrival;
 use crate::rewrite::Redirect;
 
+static ID: HeaderName = request_id::NAME;
+static RATES: [HeaderName; 2] = [RATELIMIT, RATELIMIT_POLICY];
+
 /// An upstream's answer, passed on.
 pub(crate) fn answer(
     mut journey: Box<Journey>,
@@ -32,18 +35,16 @@ pub(crate) fn answer(
     standing: Option<Standing>,
 ) -> Response<Answer> {
     let (mut parts, reply) = answer.into_parts();
-    strip_hop_by_hop(&mut parts.headers);
-    // The word of the gateway is not the upstream's to give.
-    parts.headers.remove(&REASON_HEADER);
-    parts.headers.insert(request_id::NAME, journey.id.clone());
+    let (patience, rated) = (journey.plan.upstream_patience, standing.is_some());
+    let pace = pass_on(&mut parts.headers, patience, rated);
+    parts.headers.append(&ID, journey.id.clone());
     if let Some(standing) = standing {
-        rate(&mut parts.headers, &standing);
+        rate(&mut parts.headers, standing);
     }
     if let Some(route) = &journey.route {
         route.response_edits.apply(&mut parts.headers);
     }
     parts.version = http::Version::HTTP_11;
-    let pace = pace(&parts.headers, journey.plan.upstream_patience);
     if matches!(pace, Pace::Own)
         && let Err(refusal) = journey.becomes_stream()
     {
@@ -52,12 +53,40 @@ pub(crate) fn answer(
     Response::from_parts(parts, Answer::passing(reply, journey, pace))
 }
 
-fn pace(headers: &HeaderMap, patience: Duration) -> Pace {
-    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    match kind {
-        Some(kind) if kind.starts_with(b"text/event-stream") => Pace::Own,
-        Some(kind) if kind.starts_with(GRPC) => Pace::Calls(patience),
-        _ => Pace::Steady(patience),
+/// Takes out of an upstream's head what ends here, and what the gateway says itself: of the rates only where it has one.
+/// One look at each field: nearly every head has nothing of it.
+fn pass_on(headers: &mut HeaderMap, patience: Duration, rated: bool) -> Pace {
+    let (mut hop_by_hop, mut ours, mut pace) = (false, false, Pace::Steady(patience));
+    for (name, value) in &*headers {
+        match *name {
+            CONTENT_TYPE => pace = self::pace(value, patience),
+            CONTENT_LENGTH | DATE | SERVER | CACHE_CONTROL | ETAG | VARY => {}
+            _ => {
+                hop_by_hop |= is_hop_by_hop(name);
+                ours |= *name == ID || *name == REASON_HEADER || (rated && RATES.contains(name));
+            }
+        }
+    }
+    if hop_by_hop {
+        strip_hop_by_hop(headers);
+    }
+    if ours {
+        let rates = RATES.iter().filter(|_| rated);
+        for name in [&ID, &REASON_HEADER].into_iter().chain(rates) {
+            headers.remove(name);
+        }
+    }
+    pace
+}
+
+fn pace(kind: &HeaderValue, patience: Duration) -> Pace {
+    let kind = kind.as_bytes();
+    if kind.starts_with(b"text/event-stream") {
+        return Pace::Own;
+    }
+    match kind.starts_with(GRPC) {
+        true => Pace::Calls(patience),
+        false => Pace::Steady(patience),
     }
 }
 
@@ -129,7 +158,7 @@ pub(crate) fn problem(refusal: &Refusal, id: &str) -> Response<Bytes> {
         headers.insert(ALLOW, allowed.value());
     }
     if let Some(standing) = refusal.standing() {
-        rate(headers, &standing);
+        rate(headers, standing.clone());
     }
     if refusal.closes() {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
@@ -137,24 +166,15 @@ pub(crate) fn problem(refusal: &Refusal, id: &str) -> Response<Bytes> {
     response
 }
 
-fn rate(headers: &mut HeaderMap, standing: &Standing) {
-    let name = standing.whose.policy();
+/// Says where a caller stands, in a head that says nothing of it yet.
+fn rate(headers: &mut HeaderMap, standing: Standing) {
     let left = ratelimit::left(&[Left {
-        name,
+        name: standing.whose.policy(),
         remaining: standing.remaining.into(),
         reset: standing.reset_after,
     }]);
-    let policy = ratelimit::policies(&[Policy {
-        name,
-        quota: standing.burst.into(),
-        window: Duration::from_secs(1),
-    }]);
-    set(headers, RATELIMIT, left);
-    set(headers, RATELIMIT_POLICY, policy);
-}
-
-fn set(headers: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>) {
-    if let Some(value) = value {
-        headers.insert(name, value);
+    if let Some(left) = left {
+        headers.append(RATELIMIT, left);
     }
+    headers.append(RATELIMIT_POLICY, standing.policy);
 }

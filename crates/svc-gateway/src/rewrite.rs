@@ -121,6 +121,10 @@ impl Edits {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.set.is_empty() && self.remove.is_empty()
+    }
+
     pub(crate) fn apply(&self, headers: &mut HeaderMap) {
         for name in &self.remove {
             headers.remove(name);

@@ -22,6 +22,7 @@ use crate::gates::Gates;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::slots::Place;
+use crate::wall::Wall;
 
 /// Guards who has how many streams open.
 pub(crate) static STREAMS: LockSpec = LockSpec {
@@ -37,6 +38,7 @@ pub(crate) struct Shared {
     /// Where files are read and names looked up.
     pub(crate) blocking: Blocking,
     pub(crate) timeline: Timeline,
+    pub(crate) wall: Wall,
     /// This node's name in `Via`.
     pub(crate) node: Node,
     /// What tenants' numbers are made with.
@@ -61,6 +63,7 @@ impl Shared {
             metrics: Metrics::new(&kernel.registry),
             blocking: Blocking::new(&kernel.registry),
             timeline: Timeline::start(),
+            wall: Wall::default(),
             node: Node::new(&unique).expect("letters, digits and a hyphen are a token"),
             seed: Seed::draw().ok_or("the system gives no random numbers")?,
             hasher: RandomState::new(),

@@ -1,5 +1,7 @@
 //! The places of an upstream, handed out in fair order; how many there are is fixed, or found by itself.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -125,6 +127,8 @@ pub(crate) struct Place {
     tenant: u64,
     sparse: bool,
     real_cost: Option<u64>,
+    /// When it was given back, if that is known.
+    ended_at: Option<Duration>,
     pub(crate) since: Duration,
 }
 
@@ -137,7 +141,10 @@ impl Drop for Place {
         }
         match (self.slot.take(), self.real_cost) {
             (None, _) => slots.reserve.give_back(),
-            (Some(slot), Some(cost)) => slot.settle(cost),
+            (Some(slot), Some(cost)) => match self.ended_at {
+                Some(now) => slot.settle_at(cost, now),
+                None => slot.settle(cost),
+            },
             (Some(slot), None) => drop(slot),
         }
     }
@@ -205,13 +212,13 @@ impl Slots {
     }
 
     /// A place, in fair order. What it cost is known, and charged, when it is given back. `usual` is how long one is
-    /// held.
+    /// held, `asked_at` when the clock was last read. Who finds a place has it from then on.
     pub(crate) async fn enter(
         self: &Arc<Self>,
         work: Work,
         usual: Duration,
+        asked_at: Duration,
     ) -> Result<Place, Refused> {
-        let asked_at = self.timeline.now();
         let sparse = self.tenants.is_sparse(work.tenant, self.limit());
         let short = self.queue.in_use() >= self.queue.limit();
         if self.queue.in_use() <= self.queue.limit() {
@@ -229,7 +236,18 @@ impl Slots {
         let until = asked_at + self.longest_wait;
         let until = work.deadline.map_or(until, |deadline| deadline.min(until));
         let waiting = short.then(|| self.tenants.wait(work.tenant));
-        let slot = self.queue.acquire(work.cost(UNIT).deadline(until)).await?;
+        let work = work.cost(UNIT).deadline(until);
+        let mut acquire = pin!(self.queue.acquire_at(work, asked_at));
+        let mut at_once = true;
+        let slot = poll_fn(|cx| {
+            let polled = acquire.as_mut().poll(cx);
+            at_once &= polled.is_ready();
+            polled
+        });
+        let slot = slot.await?;
+        if at_once {
+            return Ok(self.place(Some(slot), work, sparse, asked_at));
+        }
         drop(waiting);
         let mut now = self.timeline.now();
         let waited = short && !sparse && now.saturating_sub(asked_at) > NO_WAIT;
@@ -257,6 +275,7 @@ impl Slots {
             tenant: work.tenant,
             sparse,
             real_cost: None,
+            ended_at: None,
             since,
         }
     }
@@ -338,6 +357,7 @@ impl Slots {
             self.learn(kind, sample);
         }
         place.bill(hold, cost, usual);
+        place.ended_at = Some(now);
     }
 
     fn learn(&self, kind: u64, sample: Sample) {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::ask::Ask;
 use http::{HeaderValue, Request, Response, Uri, Version, header};
-use http1_wire::Ask;
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -191,7 +191,7 @@ impl Stream {
 pub(crate) fn request(ask: &Ask<'_>, endpoint: &EndpointSpec, body: Outgoing) -> Request<Outgoing> {
     let mut request = Request::new(body);
     *request.method_mut() = ask.method.clone();
-    *request.headers_mut() = ask.headers.clone();
+    *request.headers_mut() = ask.fields();
     *request.version_mut() = Version::HTTP_2;
     let host = request.headers_mut().remove(header::HOST);
     let from_host = host

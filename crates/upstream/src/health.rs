@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::ask::Ask;
 use http::{HeaderMap, HeaderValue, Method, Uri, header};
-use http1_wire::Ask;
 use kernel::clock;
 
 use crate::channel;
@@ -76,6 +76,7 @@ async fn answer(endpoint: &Endpoint, health: &Health) -> Option<bool> {
         method: &Method::GET,
         uri: &uri,
         headers: &headers,
+        more: &[],
     };
     let asked = channel.exchange(endpoint, &ask, Outgoing::Empty, false);
     let status = asked.await.map(|response| response.status());

@@ -6,6 +6,7 @@
 //! out, tells the endpoint's breaker and latency, and gives the connection back.
 
 mod allow;
+mod ask;
 mod balance;
 mod channel;
 mod cost;
@@ -37,9 +38,9 @@ mod upload;
 mod view;
 
 pub use allow::Allow;
+pub use ask::{Ask, Field};
 pub use endpoint::EndpointId;
 pub use error::{Cause, SendError, Stage};
-pub use http1_wire::Ask;
 pub use outgoing::BoxError;
 pub use pick::{Pick, Ready, Timing};
 pub use pool::{NoEndpoint, Pool};

@@ -6,10 +6,11 @@ use std::task::{Context, Poll, Waker, ready};
 
 use bytes::{Bytes, BytesMut};
 use http::{Response, header};
-use http1_wire::{Answer, Ask, Asked, BodyReader, Fault, Framing, HeadReader, Piece};
+use http1_wire::{Answer, Asked, BodyReader, Fault, Framing, HeadReader, Piece};
 use hyper::body::{Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
+use crate::ask::Ask;
 use crate::io::Io;
 use crate::outgoing::{BoxError, Outgoing};
 use crate::switched::Switched;

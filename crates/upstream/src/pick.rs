@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use http1_wire::Ask;
 use hyper::body::Body;
 use kernel::clock;
 use tokio::time::Instant;
 
+use crate::ask::Ask;
 use crate::channel::{self, Channel};
 use crate::endpoint::EndpointId;
 use crate::error::SendError;
@@ -38,6 +38,8 @@ pub struct Timing {
     pub connect: Option<Duration>,
     /// From sending the request until the head of its response.
     pub first_byte: Duration,
+    /// When that was here: who asks needs not read the clock again.
+    pub head_at: Option<Instant>,
 }
 
 impl Pick {
@@ -166,6 +168,7 @@ impl Ready {
     ) -> Result<Response<Reply>, SendError> {
         let now = clock::now();
         self.timing.first_byte = self.lease.head_came(now);
+        self.timing.head_at = Some(now);
         let reply = match &self.channel {
             Channel::Line(line) if line.is_switched() => self.switched(now),
             _ => {

@@ -17,8 +17,10 @@ use crate::switched::Switched;
 
 /// A response's body. When it has been read to its end the connection goes back; dropped before, it is closed.
 pub struct Reply {
-    /// What is here already, in order.
-    ahead: [Option<Frame<Bytes>>; 2],
+    /// What is here already: the first data, and what follows it. A body that is small and whole is only the former,
+    /// and all of this is moved many times on its way.
+    first: Option<Bytes>,
+    second: Option<Box<Frame<Bytes>>>,
     rest: Option<Box<Rest>>,
     switched: Option<Box<Switched>>,
     timing: Timing,
@@ -35,7 +37,8 @@ struct Rest {
 impl Reply {
     pub(crate) fn empty(timing: Timing) -> Self {
         Self {
-            ahead: [None, None],
+            first: None,
+            second: None,
             rest: None,
             switched: None,
             timing,
@@ -67,9 +70,9 @@ impl Reply {
             verdict,
             until,
         };
-        for place in &mut reply.ahead {
+        for _ in 0..2 {
             match rest.at_hand()? {
-                Next::Frame(frame) => *place = Some(frame),
+                Next::Frame(frame) => reply.keep(frame),
                 Next::Later => return Ok(reply.with(rest)),
                 Next::End => return rest.end(now, true).map(|()| reply),
             }
@@ -80,11 +83,24 @@ impl Reply {
         Ok(reply.with(rest))
     }
 
+    fn keep(&mut self, frame: Frame<Bytes>) {
+        match frame.into_data() {
+            Ok(data) if self.first.is_none() => self.first = Some(data),
+            Ok(data) => self.second = Some(Box::new(Frame::data(data))),
+            Err(trailers) => self.second = Some(Box::new(trailers)),
+        }
+    }
+
     /// From here on the endpoint owes something only while somebody waits for it.
     fn with(mut self, mut rest: Rest) -> Self {
         rest.ready.lease.owes(None);
         self.rest = Some(Box::new(rest));
         self
+    }
+
+    /// Whether all of it is here: nobody waits for the endpoint any more.
+    pub fn is_whole(&self) -> bool {
+        self.rest.is_none()
     }
 
     /// How long the parts of this try took.
@@ -158,10 +174,11 @@ impl Body for Reply {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, SendError>>> {
         let this = &mut *self;
-        let [first, second] = &mut this.ahead;
-        if let Some(frame) = first.take() {
-            *first = second.take();
-            return Poll::Ready(Some(Ok(frame)));
+        if let Some(data) = this.first.take() {
+            return Poll::Ready(Some(Ok(Frame::data(data))));
+        }
+        if let Some(frame) = this.second.take() {
+            return Poll::Ready(Some(Ok(*frame)));
         }
         let Some(rest) = &mut this.rest else {
             return Poll::Ready(None);
@@ -179,7 +196,7 @@ impl Body for Reply {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_none() && self.ahead[0].is_none()
+        self.rest.is_none() && self.first.is_none() && self.second.is_none()
     }
 
     /// Exact only where no trailers follow: who is told a length has no place for them.
@@ -188,11 +205,11 @@ impl Body for Reply {
             Some(rest) => rest.ready.channel.size_hint(),
             None => SizeHint::with_exact(0),
         };
-        let mut ahead = 0;
+        let mut ahead = self.first.as_ref().map_or(0, Bytes::len) as u64;
         let mut trailers = false;
-        for frame in self.ahead.iter().flatten() {
+        if let Some(frame) = &self.second {
             ahead += frame.data_ref().map_or(0, |data| data.len() as u64);
-            trailers |= frame.is_trailers();
+            trailers = frame.is_trailers();
         }
         match hint.exact().filter(|_| !trailers) {
             Some(rest) => hint.set_exact(rest + ahead),

@@ -6,10 +6,11 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
-use http1_wire::{Ask, Payload, Sending, chunk_head, write_head, write_trailers};
+use http1_wire::{Payload, Sending, chunk_head, write_trailers};
 use hyper::body::Body;
 use tokio::io::AsyncWrite;
 
+use crate::ask::Ask;
 use crate::io::Io;
 use crate::outgoing::{BoxError, ClientBody, Outgoing};
 
@@ -81,7 +82,7 @@ impl Upload {
             Outgoing::Stream(body) => Payload::Some(body.size_hint().exact()),
         };
         self.lead.clear();
-        self.sending = write_head(&mut self.lead, ask, host, payload);
+        self.sending = ask.write(&mut self.lead, host, payload);
         self.ended = self.sending == Sending::Length(0);
         self.closed = self.ended;
         (self.said, self.flushed, self.wrote) = (0, false, false);

@@ -21,7 +21,7 @@ pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
 }
 
 /// Whether a header of this name never leaves the connection it came on.
-pub(super) fn is_hop_by_hop(name: &HeaderName) -> bool {
+pub fn is_hop_by_hop(name: &HeaderName) -> bool {
     match *name {
         header::CONNECTION
         | header::TE

@@ -71,6 +71,16 @@ impl Forwarding {
         }
     }
 
+    /// The headers of a request that makes no claim of its own: what [`Forwarding::apply`] would write, without a map to
+    /// write it into. `host` is the text of a checked authority.
+    pub fn plain(&self, host: HeaderValue) -> [(HeaderName, HeaderValue); 3] {
+        [
+            (FOR, self.peer.clone()),
+            (PROTO, HeaderValue::from_static(self.proto)),
+            (HOST, host),
+        ]
+    }
+
     fn element(&self, authority: &str) -> HeaderValue {
         let mut element = self.forwarded.as_bytes().to_vec();
         if !authority.is_empty() {
@@ -106,7 +116,8 @@ const CLAIMS: &[&str] = &[
     "x-url-scheme",
 ];
 
-fn is_claim(name: &HeaderName) -> bool {
+/// Whether a header of this name says who asks, for which host or for which path.
+pub fn is_claim(name: &HeaderName) -> bool {
     let name = name.as_str();
     // Most names are out by their first letter.
     match name.as_bytes()[0] {

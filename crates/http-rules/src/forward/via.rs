@@ -39,12 +39,16 @@ impl Node {
 
     /// Adds `Via` for a message that was received as `version`.
     pub fn sign(&self, headers: &mut HeaderMap, version: Version) {
-        let via = match version {
+        headers.append(header::VIA, self.via(version).clone());
+    }
+
+    /// This node's part of `Via` for a message that was received as `version`.
+    pub fn via(&self, version: Version) -> &HeaderValue {
+        match version {
             Version::HTTP_10 => &self.via_1_0,
             Version::HTTP_2 => &self.via_2,
             _ => &self.via_1_1,
-        };
-        headers.append(header::VIA, via.clone());
+        }
     }
 
     /// Adds `CDN-Loop` (RFC 8586), which intermediaries are not allowed to remove.

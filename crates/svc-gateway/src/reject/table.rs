@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use http::HeaderValue;
 use http_rules::decode::BadBody;
 use http_rules::framing::Bad;
 use http_rules::path::BadPath;
@@ -112,7 +113,7 @@ fn over(whose: Whose, wait: Duration) -> OverRate {
         retry_after: wait,
         standing: Standing {
             whose,
-            burst: 1,
+            policy: HeaderValue::from_static("\"tenant\";q=1;w=1"),
             remaining: 0,
             reset_after: wait,
         },

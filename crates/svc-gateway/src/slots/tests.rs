@@ -8,7 +8,8 @@ fn slots(limit: u32) -> Arc<Slots> {
 const USUAL: Duration = Duration::from_millis(100);
 
 async fn taken(slots: &Arc<Slots>, tenant: u64) -> Option<Place> {
-    let entered = slots.enter(Work::of(Class::AUTHED, tenant), USUAL);
+    let now = slots.timeline.now();
+    let entered = slots.enter(Work::of(Class::AUTHED, tenant), USUAL, now);
     let at_once = Duration::from_millis(1);
     tokio::time::timeout(at_once, entered).await.ok()?.ok()
 }
@@ -35,7 +36,9 @@ async fn crowded() -> (Arc<Slots>, Vec<Place>, Place) {
 async fn a_tenant_with_little_to_do_finds_a_place_that_the_noisy_one_cannot_take() {
     let (slots, _noisy, polite) = crowded().await;
     let next = slots.clone();
-    let mut waiting = Box::pin(async move { next.enter(Work::of(Class::AUTHED, 1), USUAL).await });
+    let now = slots.timeline.now();
+    let work = Work::of(Class::AUTHED, 1);
+    let mut waiting = Box::pin(async move { next.enter(work, USUAL, now).await });
     let at_once = Duration::from_millis(1);
     assert!(tokio::time::timeout(at_once, &mut waiting).await.is_err());
     drop(polite);
@@ -105,7 +108,8 @@ async fn served(limit: u32, hold: Duration, classes: &[Class]) -> Vec<u32> {
                 tokio::time::sleep(Duration::from_millis(client)).await;
                 loop {
                     let work = Work::of(class, tenant as u64);
-                    let Ok(place) = slots.enter(work, hold).await else {
+                    let now = slots.timeline.now();
+                    let Ok(place) = slots.enter(work, hold, now).await else {
                         tokio::time::sleep(Duration::from_millis(20)).await;
                         continue;
                     };

@@ -24,6 +24,7 @@ async fn exchange(line: &mut Line, peer: &mut TcpStream, bytes: usize) {
         method: &Method::GET,
         uri: &uri,
         headers: &headers,
+        more: &[],
     };
     let answer = async {
         let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {bytes}\r\n\r\n");

@@ -42,6 +42,7 @@ fn begin(upload: &mut Upload, length: Option<&'static str>, body: Outgoing) {
         method: &Method::POST,
         uri: &uri,
         headers: &headers,
+        more: &[],
     };
     upload.begin(&ask, || "h".to_owned(), body);
 }

@@ -164,3 +164,27 @@ fn no_claim_of_an_untrusted_hop_is_left() {
         assert!(!is_claim(&HeaderName::from_static(name)), "{name}");
     }
 }
+
+// req: GW-14
+#[test]
+fn a_request_without_claims_is_told_the_same_with_and_without_a_map() {
+    for hop in [Hop::Untrusted, Hop::Trusted] {
+        let forwarding = Forwarding::new("192.0.2.1".parse().unwrap(), false);
+        let mut headers = HeaderMap::new();
+        headers.insert("host", HeaderValue::from_static("a.example"));
+        headers.insert("accept", HeaderValue::from_static("*/*"));
+        let mut plain = headers.clone();
+        assert!(!headers.keys().any(is_claim));
+        let fields = Fields {
+            x_forwarded: true,
+            forwarded: false,
+        };
+        forwarding.apply(&mut headers, "a.example", hop, fields);
+        plain.extend(
+            forwarding
+                .plain(HeaderValue::from_static("a.example"))
+                .map(|(name, value)| (Some(name), value)),
+        );
+        assert_eq!(plain, headers);
+    }
+}
