@@ -1,9 +1,13 @@
 //! Every benchmark by its name, in the order in which all of them run.
 
 use crate::frame::Effort;
+use crate::overload::sweep;
 use crate::peers::Kind;
 use crate::results::Wanted;
-use crate::{ALL, edge, micro, overload, overload_sim, proxy};
+use crate::{
+    ALL, drain, edge, fairness, fill, memory, micro, overload, overload_sim, proxy, reload,
+    scaling, startup,
+};
 
 /// A benchmark that can be asked for.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +40,7 @@ pub struct Ask {
 }
 
 const PROXIES: &[Kind] = &[Kind::Nginx, Kind::Haproxy];
+const CACHES: &[Kind] = &[Kind::Nginx, Kind::Varnish];
 
 /// All of them: the small parts first, then servers beside servers.
 pub fn all() -> Vec<Entry> {
@@ -86,7 +91,7 @@ const SERVERS: &[Entry] = &[
     Entry {
         name: edge::NAME,
         about: edge::ABOUT,
-        peers: &[Kind::Nginx, Kind::Varnish],
+        peers: CACHES,
         is_part: false,
         run: |ask| edge::edge(ask.effort, ask.json, &ask.wanted, ask.instructions),
     },
@@ -97,7 +102,30 @@ const SERVERS: &[Entry] = &[
         is_part: false,
         run: |ask| overload::overload(ask.effort, ask.json, &ask.wanted),
     },
+    beside(sweep::NAME, sweep::ABOUT, PROXIES, sweep::sweep),
+    beside(fill::NAME, fill::ABOUT, CACHES, fill::fill),
+    beside(fairness::NAME, fairness::ABOUT, PROXIES, fairness::fairness),
+    beside(drain::NAME, drain::ABOUT, PROXIES, drain::drain),
+    beside(reload::NAME, reload::ABOUT, PROXIES, reload::reload),
+    beside(startup::NAME, startup::ABOUT, PROXIES, startup::startup),
+    beside(memory::NAME, memory::ABOUT, PROXIES, memory::memory),
+    beside(scaling::NAME, scaling::ABOUT, &[], scaling::scaling),
 ];
+
+const fn beside(
+    name: &'static str,
+    about: &'static str,
+    peers: &'static [Kind],
+    run: fn(&Ask) -> Result<(), String>,
+) -> Entry {
+    Entry {
+        name,
+        about,
+        peers,
+        is_part: false,
+        run,
+    }
+}
 
 /// Measures some cases of the proxy's, and leaves their rows under this name too.
 fn part_of_proxy(ask: &Ask, word: &str) -> Result<(), String> {

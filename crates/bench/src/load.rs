@@ -5,8 +5,10 @@
 
 pub mod closed;
 mod connection;
+pub(crate) mod idle;
 pub mod manual;
 pub mod open;
+pub(crate) mod sequence;
 pub mod tally;
 pub mod wire;
 

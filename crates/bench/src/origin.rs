@@ -1,9 +1,10 @@
 //! The server behind every proxy that is measured: as cheap as possible, or of limited capacity.
 //!
-//! - `/bytes/N` is answered at once with N bytes, whatever the method.
+//! - `/bytes/N` is answered at once with N bytes, whatever the method; with `fresh=1` it may be kept. Below `/r7` and
+//!   the like lies the same.
 //! - `/work` (`/work?ms=N`) takes one of the places for the service time, first come first served;
 //!   work whose client has left is done all the same. With `uneven=1` one in ten takes eleven times
-//!   as long as the others, with `failing=N` so many in a hundred fail.
+//!   as long as the others, with `failing=N` so many in a hundred fail, with `fresh=1` it may be kept.
 //! - `/control?places=N&service_ms=N` changes both while it runs; `/stats` tells what was done.
 
 mod answer;
@@ -12,7 +13,7 @@ mod places;
 use std::collections::VecDeque;
 use std::fmt::Display;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -24,10 +25,11 @@ use crate::epoll::{Epoll, Ready};
 use crate::http1::{Kind, Reader};
 use crate::load::wire::ask;
 use crate::table::Table;
-use answer::{Answers, Asked};
+use answer::{Answers, Asked, Stats};
 use places::Places;
 
-const LISTENER: u64 = u64::MAX;
+/// Above every token of a client.
+const FIRST_LISTENER: u64 = u64::MAX - (1 << 20);
 const READ_AT_ONCE: usize = 64 * 1024;
 const BACKLOG: i32 = 4096;
 
@@ -48,7 +50,21 @@ pub struct Settings {
     /// The core it runs on, before others and as long as who started it; anywhere, like others and
     /// until it is killed when none is given.
     pub core: Option<usize>,
+    /// Addresses it listens at: `listen`, and so many more in the same port, counted on from 127.64.0.1.
+    pub more_addresses: usize,
 }
+
+impl Settings {
+    /// Where it listens.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        let port = self.listen.port();
+        let more = (0..self.more_addresses as u32)
+            .map(|index| SocketAddr::from((Ipv4Addr::from(FIRST_MORE + index), port)));
+        std::iter::once(self.listen).chain(more).collect()
+    }
+}
+
+const FIRST_MORE: u32 = u32::from_be_bytes([127, 64, 0, 1]);
 
 /// Serves until the process is killed.
 pub fn serve(settings: Settings) -> io::Result<()> {
@@ -57,19 +73,21 @@ pub fn serve(settings: Settings) -> io::Result<()> {
         cores::go_first(Rank::Origin);
         cores::pin(core);
     }
-    let listener = listen(settings.listen)?;
+    let addresses = settings.addresses().into_iter();
+    let listeners: Vec<TcpListener> = addresses.map(listen).collect::<io::Result<_>>()?;
     let mut epoll = Epoll::new()?;
-    epoll.add(&listener, LISTENER)?;
+    for (listener, index) in listeners.iter().zip(0..) {
+        epoll.add(listener, FIRST_LISTENER + index)?;
+    }
     let mut origin = Origin::new(settings);
     let mut ready = Vec::new();
     loop {
         let timeout = origin.until_next_due();
         ready.extend(epoll.wait(timeout)?);
         for event in ready.drain(..) {
-            if event.token == LISTENER {
-                origin.accept(&listener, &epoll);
-            } else {
-                origin.attend(event);
+            match event.token.checked_sub(FIRST_LISTENER) {
+                Some(index) => origin.accept(&listeners[index as usize], &epoll),
+                None => origin.attend(event),
             }
         }
         origin.finish_work();
@@ -88,12 +106,18 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Starts this very program as an origin, on a core of its own or shared with the load.
 pub fn start(port: &Port, core: usize) -> Result<Process, String> {
+    start_at_many(port, core, 0)
+}
+
+/// The same at more addresses, those of [`Settings::addresses`].
+pub fn start_at_many(port: &Port, core: usize, more: usize) -> Result<Process, String> {
     let odd = |error: &dyn Display| format!("the origin does not start: {error}");
     let program = std::env::current_exe().map_err(|error| odd(&error))?;
     let program = Program::new(program).map_err(|error| odd(&error))?;
     let program = program
         .arg("origin")
         .arg(format!("--listen={}", port.addr()));
+    let program = program.arg(format!("--more-addresses={more}"));
     let started = program.arg(format!("--core={core}")).start();
     let origin = started.map_err(|error| odd(&error))?;
     for _ in 0..500 {
@@ -124,6 +148,8 @@ struct Origin {
     done: u64,
     /// Of those, the work nobody waited for any more.
     departed: u64,
+    /// Answers of a length that was asked for.
+    bytes: u64,
 }
 
 struct Client {
@@ -135,6 +161,8 @@ struct Client {
     outbox: VecDeque<Unsent>,
     working: bool,
     failing: bool,
+    /// Whether the answer being worked on may be kept.
+    fresh: bool,
     closing: bool,
 }
 
@@ -156,6 +184,7 @@ impl Origin {
             begun: 0,
             done: 0,
             departed: 0,
+            bytes: 0,
         }
     }
 
@@ -254,18 +283,21 @@ impl Origin {
         client.reader.next();
         let now = self.now();
         match asked {
-            Asked::Bytes(length) => {
-                let answer = self.answers.of_length(length);
+            Asked::Bytes { length, fresh } => {
+                self.bytes += 1;
+                let answer = self.answers.of_length(length, fresh);
                 return client.send(answer);
             }
             Asked::Work {
                 service,
                 is_uneven,
                 failing_percent,
+                fresh,
             } => {
                 let lot = self.lot();
                 client.working = true;
                 client.failing = lot % 100 < failing_percent;
+                client.fresh = fresh;
                 let service = service.unwrap_or(self.service);
                 let service = match is_uneven {
                     true => uneven(service, lot),
@@ -283,8 +315,13 @@ impl Origin {
             Asked::Stats => {}
             Asked::Unknown => return client.send(&Rc::from(answer::NOT_FOUND)),
         }
-        let (done, departed, waiting) = (self.done, self.departed, self.places.waiting());
-        client.send(&answer::stats(done, departed, waiting))
+        let stats = Stats {
+            done: self.done,
+            departed: self.departed,
+            waiting: self.places.waiting(),
+            bytes: self.bytes,
+        };
+        client.send(&stats.answer())
     }
 
     /// Drawn for each work, the same in each run.
@@ -304,7 +341,7 @@ impl Origin {
             client.working = false;
             let mut open = match client.failing {
                 true => client.send(&Rc::from(answer::FAILED)),
-                false => client.send(self.answers.of_work()),
+                false => client.send(self.answers.of_work(client.fresh)),
             };
             let inbox = std::mem::take(&mut client.inbox);
             open = open && self.take(&mut client, token, &inbox);
@@ -339,6 +376,7 @@ impl Client {
             outbox: VecDeque::new(),
             working: false,
             failing: false,
+            fresh: false,
             closing: false,
         }
     }

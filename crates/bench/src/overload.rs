@@ -7,6 +7,7 @@ mod picture;
 mod row;
 mod run;
 mod scenario;
+pub mod sweep;
 mod table;
 
 use std::time::Duration;

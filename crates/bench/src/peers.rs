@@ -87,6 +87,17 @@ impl Kind {
         })
     }
 
+    /// What its config is called beside it.
+    fn config_file(self) -> &'static str {
+        match self {
+            Self::Nginx => "nginx.conf",
+            Self::Haproxy => "haproxy.cfg",
+            Self::Varnish => "cache.vcl",
+            Self::Bare => "none",
+            Self::Macronode => "node.toml",
+        }
+    }
+
     fn is_called(self, name: &str) -> bool {
         self.name()
             .to_lowercase()

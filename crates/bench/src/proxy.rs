@@ -4,7 +4,7 @@
 //! is counted, so that a slow generator costs requests a second but not a verdict.
 
 mod case;
-mod certificate;
+pub(crate) mod certificate;
 mod h2;
 mod handshake;
 mod row;

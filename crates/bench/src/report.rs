@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use crate::frame::Outcome;
+use crate::results;
+use crate::sheet::{Plot, Row};
 
 /// Cells of a bar that stands for the peer's cost.
 const BAR_CELLS: usize = 20;
@@ -59,6 +61,57 @@ pub fn row(outcome: &Outcome) -> String {
         bar(outcome.ratio),
         if outcome.met { "" } else { " misses its goal" },
     )
+}
+
+/// Rows of any benchmark for a terminal, with a line break at the end.
+pub fn rows(rows: &[Row]) -> String {
+    let mut text = String::new();
+    let mut metric = "";
+    for row in rows {
+        if row.metric != metric {
+            metric = &row.metric;
+            text += &format!("{metric}\n");
+        }
+        let ratios = row.beside.iter();
+        let ratios = ratios.map(|beside| format!("{:.2} × {}", beside.ratio, beside.peer));
+        let spread = row
+            .spread
+            .map_or_else(String::new, |spread| format!("± {:.0} %", spread * 50.0));
+        let goal = row.goal.as_ref().map_or_else(String::new, |goal| {
+            format!(
+                "{}: {}",
+                goal.words,
+                if goal.met { "reached" } else { "MISSED" }
+            )
+        });
+        let words: Vec<String> = ratios
+            .chain([spread, goal])
+            .chain(row.note.clone())
+            .collect();
+        let words: Vec<&str> = words
+            .iter()
+            .map(String::as_str)
+            .filter(|w| !w.is_empty())
+            .collect();
+        text += &format!(
+            "  {:<28}{:>16}  {}\n",
+            row.subject,
+            with_unit(row.value, &row.unit),
+            words.join("; ")
+        );
+    }
+    text
+}
+
+/// Prints rows for people or for machines, and keeps them with their pictures.
+pub fn tell(name: &str, json: bool, new: Vec<Row>, plots: Vec<Plot>) -> Result<(), String> {
+    match json {
+        true => new
+            .iter()
+            .for_each(|row| println!("{}", results::line(row))),
+        false => print!("{}", rows(&new)),
+    }
+    results::keep_rows(name, new, plots)
 }
 
 fn with_unit(cost: f64, unit: &str) -> String {

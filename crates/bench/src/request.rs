@@ -19,7 +19,7 @@ pub const USAGE: &str =
        bench --list
        bench soak [--minutes N]
        bench load --target ADDR [--path PATH] [--tenant NAME] [--rate N] [--seconds N]
-       bench origin [--listen ADDR] [--places N] [--service-ms N] [--core N]";
+       bench origin [--listen ADDR] [--places N] [--service-ms N] [--core N] [--more-addresses N]";
 
 /// What is to be done.
 #[derive(Debug)]
@@ -145,6 +145,7 @@ impl Options {
             places: self.value("--places")?.unwrap_or(PLACES),
             service: service.unwrap_or(SERVICE),
             core: self.value("--core")?,
+            more_addresses: self.value("--more-addresses")?.unwrap_or(0),
         })
     }
 

@@ -96,7 +96,7 @@ impl Connection {
 }
 
 /// Lets the system choose the port when the target is known: many more connections then fit.
-fn set_bind_address_no_port(socket: &Socket) -> io::Result<()> {
+pub(super) fn set_bind_address_no_port(socket: &Socket) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     let on: libc::c_int = 1;
     // SAFETY: the option takes one int, which lives for the length of the call.

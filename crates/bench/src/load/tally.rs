@@ -61,6 +61,22 @@ pub struct Tally {
     pub refusal: Histogram<u64>,
     /// What became of those who were told when to come again.
     pub word: Word,
+    /// What became of the requests of each tenth of a second, by their intended instants and from the very start.
+    pub moments: Vec<Moment>,
+}
+
+/// How long a moment is.
+pub const MOMENT: Duration = Duration::from_millis(100);
+
+/// The requests of a tenth of a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// Answered below 400, in time.
+    pub ok: u64,
+    /// Answered otherwise.
+    pub refused: u64,
+    /// Given up, or without an answer.
+    pub lost: u64,
 }
 
 /// Whether a `Retry-After` was true.
@@ -89,6 +105,21 @@ impl Tally {
             latency: new_histogram(),
             refusal: new_histogram(),
             word: Word::default(),
+            moments: Vec::new(),
+        }
+    }
+
+    /// Notes in its moment what became of a request.
+    pub fn mark(&mut self, end: End, intended: Duration) {
+        let at = (intended.as_micros() / MOMENT.as_micros()) as usize;
+        if self.moments.len() <= at {
+            self.moments.resize(at + 1, Moment::default());
+        }
+        let moment = &mut self.moments[at];
+        match end {
+            End::Answered { status } if status < 400 => moment.ok += 1,
+            End::Answered { .. } => moment.refused += 1,
+            End::TimedOut | End::Lost => moment.lost += 1,
         }
     }
 
@@ -112,5 +143,25 @@ impl Tally {
     /// The part of the intended requests that went well, in percent.
     pub fn ok_percent(&self) -> f64 {
         self.ok as f64 * 100.0 / self.intended.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_counts_in_the_moment_it_was_meant_for() {
+        let mut tally = Tally::new("all");
+        let ms = Duration::from_millis;
+        tally.mark(End::Answered { status: 200 }, ms(99));
+        tally.mark(End::Answered { status: 503 }, ms(250));
+        tally.mark(End::Lost, ms(299));
+        tally.mark(End::TimedOut, ms(200));
+        let [first, none, third] = tally.moments.as_slice() else {
+            panic!("{:?}", tally.moments)
+        };
+        assert_eq!((first.ok, *none), (1, Moment::default()));
+        assert_eq!((third.ok, third.refused, third.lost), (0, 1, 2));
     }
 }

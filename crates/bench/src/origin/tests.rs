@@ -8,6 +8,7 @@ pub(crate) fn start(places: usize, service_ms: u64) -> SocketAddr {
         places,
         service: Duration::from_millis(service_ms),
         core: None,
+        more_addresses: 2,
     };
     std::thread::spawn(move || serve(settings));
     while TcpStream::connect(port.addr()).is_err() {
@@ -25,6 +26,30 @@ fn bytes_come_at_once_in_the_length_asked_for() {
     }
     assert_eq!(ask(origin, "/bytes/-1").unwrap().0, 404);
     assert_eq!(ask(origin, "/nothing").unwrap().0, 404);
+}
+
+#[test]
+fn what_may_be_kept_says_so_and_routes_lead_to_the_same() {
+    let origin = start(1, 20);
+    let mut client = TcpStream::connect(origin).unwrap();
+    let request = b"GET /r12/bytes/3?fresh=1&n=9 HTTP/1.0\r\n\r\n";
+    client.write_all(request).unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("Cache-Control: max-age=3600\r\n"));
+    assert!(answer.ends_with("\r\n\r\nxxx"));
+    let stats = || ask(origin, "/stats").unwrap().1;
+    assert!(String::from_utf8(stats()).unwrap().contains("\"bytes\":1}"));
+    assert_eq!(ask(origin, "/rx/bytes/3").unwrap().0, 404);
+}
+
+#[test]
+fn all_addresses_lead_to_the_same_origin() {
+    let origin = start(1, 20);
+    for host in [[127, 64, 0, 1], [127, 64, 0, 2]] {
+        let address = SocketAddr::from((host, origin.port()));
+        assert_eq!(ask(address, "/bytes/5").unwrap().1.len(), 5);
+    }
 }
 
 #[test]
@@ -111,6 +136,7 @@ fn one_in_ten_takes_eleven_times_as_long_and_all_together_as_long_as_ever() {
         places: 1,
         service: Duration::from_millis(20),
         core: None,
+        more_addresses: 2,
     });
     let mut sum = Duration::ZERO;
     for _ in 0..1_000 {

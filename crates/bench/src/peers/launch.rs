@@ -33,9 +33,17 @@ pub struct Launch<'a> {
     pub under: &'a [&'a str],
 }
 
+/// What it is started for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Plain,
+    Reloading,
+}
+
 /// A started server; dropping it ends it.
 #[derive(Debug)]
 pub struct Running {
+    kind: Kind,
     process: Process,
     address: SocketAddr,
     _port: Port,
@@ -44,13 +52,23 @@ pub struct Running {
 impl Launch<'_> {
     /// Starts it and waits until it takes connections.
     pub fn start(self, port: Port) -> Result<Running, String> {
+        self.start_as(Role::Plain, port)
+    }
+
+    /// The same with whatever it needs to take a new config while it runs.
+    pub fn start_reloading(self, port: Port) -> Result<Running, String> {
+        self.start_as(Role::Reloading, port)
+    }
+
+    fn start_as(self, role: Role, port: Port) -> Result<Running, String> {
         let name = self.kind.name();
         let program = self.kind.find()?;
         let address = port.addr();
         let process = self
-            .process(&program, address)
+            .process(&program, address, role)
             .map_err(|error| format!("{name} is left out: it does not start: {error}"))?;
         let running = Running {
+            kind: self.kind,
             process,
             address,
             _port: port,
@@ -59,12 +77,12 @@ impl Launch<'_> {
         Ok(running)
     }
 
-    fn process(self, program: &Path, listen: SocketAddr) -> io::Result<Process> {
+    fn process(self, program: &Path, listen: SocketAddr, role: Role) -> io::Result<Process> {
         // What the servers print goes to a file, as it does in service: a pipe would make its
         // reader part of the measurement.
         let shell = Program::new("/bin/sh")?.arg("-c");
         let shell = shell.arg(format!("exec \"$@\" >{OUTPUT} 2>&1")).arg("sh");
-        let (config, arguments) = self.arguments(listen);
+        let (config, arguments) = self.arguments(listen, role);
         shell.file(config, self.config)?;
         for (name, bytes) in self.files {
             shell.file(name, bytes)?;
@@ -78,22 +96,28 @@ impl Launch<'_> {
     }
 
     /// The name of its config, and the words that make it serve by that in the foreground.
-    fn arguments(&self, listen: SocketAddr) -> (&'static str, Vec<String>) {
+    fn arguments(&self, listen: SocketAddr, role: Role) -> (&'static str, Vec<String>) {
         let (config, words) = match self.kind {
-            Kind::Nginx => ("nginx.conf", "-p . -c nginx.conf -e stderr".to_owned()),
-            Kind::Haproxy => ("haproxy.cfg", "-db -f haproxy.cfg".to_owned()),
+            Kind::Haproxy if role == Role::Reloading => {
+                (self.kind.config_file(), "-W -db -f haproxy.cfg".to_owned())
+            }
+            Kind::Nginx => (
+                self.kind.config_file(),
+                "-p . -c nginx.conf -e stderr".to_owned(),
+            ),
+            Kind::Haproxy => (self.kind.config_file(), "-db -f haproxy.cfg".to_owned()),
             Kind::Varnish => (
-                "cache.vcl",
+                self.kind.config_file(),
                 format!(
                     "-F -j none -n state -a {listen} -p vcl_path=. -f cache.vcl -s malloc,256m"
                 ),
             ),
             Kind::Bare => (
-                "none",
+                self.kind.config_file(),
                 format!("origin --listen={listen} --core={SERVER_CORE}"),
             ),
             Kind::Macronode => (
-                "node.toml",
+                self.kind.config_file(),
                 "run --config node.toml --runtime single".to_owned(),
             ),
         };
@@ -107,13 +131,56 @@ impl Running {
         self.address
     }
 
+    /// Sends it a signal; one that has ended already needs none.
+    pub fn signal(&self, signal: i32) -> Result<(), String> {
+        let sent = self.process.signal(signal);
+        sent.map(drop).map_err(|error| error.to_string())
+    }
+
+    /// When it was started.
+    pub fn started(&self) -> Instant {
+        self.process.started()
+    }
+
+    /// Waits for its end, at most so long; when it was seen.
+    pub fn ended(&self, limit: Duration) -> Option<Instant> {
+        let began = Instant::now();
+        loop {
+            if !matches!(self.process.status(), Ok(None)) {
+                return Some(Instant::now());
+            }
+            if began.elapsed() > limit {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Puts another config in the place of the one it was started with, at once.
+    pub fn replace_config(&self, text: &str) -> io::Result<()> {
+        let (folder, name) = (self.process.dir(), self.kind.config_file());
+        let fresh = folder.join("config.new");
+        std::fs::write(&fresh, text)?;
+        std::fs::rename(fresh, folder.join(name))
+    }
+
+    /// Memory of its own, shared pages by their part, of it and its children.
+    pub fn resident_bytes(&self) -> u64 {
+        self.family().map(resident_bytes).sum()
+    }
+
     /// Processor time so far, of all its threads and those of its children, in user and system mode.
     pub fn cpu_time(&self) -> Duration {
+        self.family().map(cpu_time).sum()
+    }
+
+    /// It and its children.
+    fn family(&self) -> impl Iterator<Item = i32> {
         let pid = self.process.pid();
         let listed = format!("/proc/{pid}/task/{pid}/children");
         let listed = std::fs::read_to_string(listed).unwrap_or_default();
         let children = listed.split_whitespace().filter_map(|pid| pid.parse().ok());
-        children.chain([pid]).map(cpu_time).sum()
+        children.chain([pid]).collect::<Vec<i32>>().into_iter()
     }
 
     /// Asks it to end, waits for that, and gives what it printed.
@@ -155,10 +222,18 @@ impl Running {
                 let tail = lines[lines.len().saturating_sub(6)..].join("\n  ");
                 return Err(format!("{name} is left out: it does not start:\n  {tail}"));
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(1));
         }
         Ok(())
     }
+}
+
+/// Of one process; nothing when it has ended.
+fn resident_bytes(pid: i32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
 }
 
 /// Of one process; nothing when it has ended.

@@ -11,8 +11,16 @@ const TLS: &str = "ssl_certificate cert.pem;
         ssl_protocols TLSv1.2 TLSv1.3;
         ssl_session_cache shared:tls:10m;";
 
+/// More than any measurement but that of memory opens.
+const CONNECTIONS: usize = 16_384;
+
 /// A tuned proxy: connections kept on both sides, nothing written to disk.
 pub fn tuned(place: &Place) -> String {
+    wide(place, CONNECTIONS)
+}
+
+/// The same for another number of connections.
+pub fn wide(place: &Place, connections: usize) -> String {
     let (door, tls) = match place.door {
         Door::Plain => ("", ""),
         Door::Http2 => (" http2", ""),
@@ -22,7 +30,13 @@ pub fn tuned(place: &Place) -> String {
         true => format!("access_log {ACCESS_LOG} combined;"),
         false => "access_log off;".to_owned(),
     };
-    let values = [("door", door), ("tls", tls), ("access_log", log.as_str())];
+    let connections = connections.to_string();
+    let values = [
+        ("door", door),
+        ("tls", tls),
+        ("access_log", log.as_str()),
+        ("connections", &connections),
+    ];
     between(configs::NGINX_TUNED, place, &values)
 }
 

@@ -3,12 +3,12 @@
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 
 /// Whom clients ask for.
-pub(super) const HOST: &str = "localhost";
+pub(crate) const HOST: &str = "localhost";
 
 /// In the forms the servers take.
 #[derive(Debug)]
-pub(super) struct Certificate {
-    pub(super) der: Vec<u8>,
+pub(crate) struct Certificate {
+    pub(crate) der: Vec<u8>,
     chain: String,
     key: String,
     both: String,
@@ -16,7 +16,7 @@ pub(super) struct Certificate {
 
 impl Certificate {
     /// ECDSA on P-256, as public certificates are by default today.
-    pub(super) fn make() -> Result<Self, String> {
+    pub(crate) fn make() -> Result<Self, String> {
         let made = generate_simple_self_signed([HOST.to_owned()]);
         let CertifiedKey { cert, signing_key } =
             made.map_err(|error| format!("no certificate could be made: {error}"))?;
@@ -29,7 +29,7 @@ impl Certificate {
         })
     }
 
-    pub(super) fn files(&self) -> [(&str, &[u8]); 3] {
+    pub(crate) fn files(&self) -> [(&str, &[u8]); 3] {
         [
             ("cert.pem", self.chain.as_bytes()),
             ("key.pem", self.key.as_bytes()),

@@ -55,3 +55,18 @@ fn rows_line_up_with_their_heading() {
         column(&row(&outcome()), "20.0 ns/op")
     );
 }
+
+#[test]
+fn rows_of_one_metric_stand_below_its_name() {
+    let row = |who: &str| Row::new("drain", who, 2.0, "ms");
+    let told = rows(&[
+        row("nginx"),
+        row("macronode")
+            .beside("nginx", Some(0.5))
+            .over(3, Some(0.1))
+            .promised("at most 5 ms", false),
+    ]);
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (3, "drain"));
+    assert!(lines[2].ends_with("0.50 × nginx; ± 5 %; at most 5 ms: MISSED"));
+}

@@ -258,6 +258,7 @@ impl<'a> Crowd<'a> {
         self.outcome.answered += u64::from(kept && counted);
         let tally = &mut self.outcome.streams[shot.stream];
         let Some(plea) = shot.plea else {
+            tally.mark(end, shot.intended);
             if shot.intended >= self.plan.warm_up {
                 let since_intended = now.saturating_sub(shot.intended);
                 tally.add(end, since_intended, now.saturating_sub(sent_at));
