@@ -11,6 +11,7 @@ use crate::steps::{Done, Series, Step};
 use crate::suite::{counted, loom_models};
 use crate::tally::Tally;
 use crate::tools;
+use crate::workspace;
 
 const PROOFS: Series = Series {
     command: "deep",
@@ -36,6 +37,11 @@ const PROOFS: Series = Series {
             run: fuzz::smoke,
         },
         Step {
+            name: "kills",
+            about: "SIGKILL a thousand times while the store fills, alone and in the node",
+            run: kills,
+        },
+        Step {
             name: "tlc",
             about: "every TLA+ specification, by TLC",
             run: tlc::models,
@@ -54,6 +60,25 @@ pub(crate) fn run(args: Args) -> Outcome {
 fn loom(tally: &mut Tally) -> Result<Done, String> {
     let depth = std::env::var("LOOM_MAX_PREEMPTIONS").unwrap_or_else(|_| "3".to_owned());
     counted(&loom_models().env("LOOM_MAX_PREEMPTIONS", depth), tally)
+}
+
+/// The store by itself, against its model too, and the whole node.
+fn kills(tally: &mut Tally) -> Result<Done, String> {
+    let store = Invocation::cargo(&["test", "--package", "verified-store", "--release"])
+        .env("VERIFIED_STORE_KILLS", "1000")
+        .env("VERIFIED_STORE_CASES", "200");
+    counted(&store, tally)?;
+    counted(&killed_node()?, tally)
+}
+
+fn killed_node() -> Result<Invocation, String> {
+    Invocation::cargo(&["build", "--package", "macronode", "--features", "chaos"]).run()?;
+    let node = workspace::target().join("debug/macronode");
+    let tests = Invocation::cargo(&["test", "--package", "e2e", "--test", "edge_kills"])
+        .args(["--", "--show-output"]);
+    Ok(tests
+        .env("MACRONODE_BIN", node.to_string_lossy())
+        .env("MACRONODE_KILLS", "1000"))
 }
 
 /// `None` when the nightly toolchain has what `probe` asks for, else the sentence that says how to get it.
