@@ -5,6 +5,7 @@
 
 mod case;
 mod content;
+mod fills;
 mod row;
 
 use testkit::process::Port;
@@ -39,18 +40,23 @@ pub fn edge(
     cores::go_first(Rank::Load);
     cores::pin(OTHER_CORE);
     let turns = Turns::of(effort);
-    for case in Case::ALL {
-        if !wanted.has(&[case.name]) || (case.instructions && !count_instructions) {
-            continue;
-        }
-        let rows = measured(case, turns)?;
+    let show = |rows: Vec<Row>| {
         if json {
             rows.iter()
                 .for_each(|row| println!("{}", results::line(row)));
         } else {
             print!("{}", row::text(&rows));
         }
-        results::keep(NAME, rows)?;
+        results::keep(NAME, rows)
+    };
+    for case in Case::ALL {
+        if !wanted.has(&[case.name]) || (case.instructions && !count_instructions) {
+            continue;
+        }
+        show(measured(case, turns)?)?;
+    }
+    if wanted.has(&[fills::NAME]) {
+        show(fills::measured(turns)?)?;
     }
     Ok(())
 }

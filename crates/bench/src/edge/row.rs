@@ -3,13 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::case::Case;
+use super::fills;
 use crate::peers::Kind;
 use crate::results::{Keyed, rounded, today};
 use crate::sheet;
 use crate::turns::{Measured, median};
 
 /// A line of the table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Row {
     pub(super) case: String,
     pub(super) server: String,
@@ -19,6 +21,8 @@ pub(super) struct Row {
     pub(super) to_nginx: Option<f64>,
     pub(super) to_varnish: Option<f64>,
     pub(super) to_bare: Option<f64>,
+    /// To the same without what is beside it.
+    pub(super) to_alone: Option<f64>,
     pub(super) spread: f64,
     pub(super) per_s: Option<f64>,
     pub(super) p50_us: Option<f64>,
@@ -46,6 +50,11 @@ impl Row {
         if self.server == Kind::Macronode.name() {
             row = row.at_most(1.0);
         }
+        if self.to_alone.is_some() {
+            row = row
+                .beside(fills::SUBJECTS[0], self.to_alone)
+                .at_most(fills::AT_MOST);
+        }
         row.beside(Kind::Varnish.name(), self.to_varnish)
             .beside(Kind::Bare.name(), self.to_bare)
             .over(self.rounds, Some(self.spread))
@@ -71,6 +80,7 @@ pub(super) fn rows(case: &Case, all: &[Measured]) -> Vec<Row> {
             failures: own.iter().map(|sample| sample.failures).sum(),
             rounds: own.len(),
             measured: today(),
+            ..Row::default()
         }
     };
     let some = all.iter().filter(|measured| !measured.samples.is_empty());
@@ -93,7 +103,7 @@ pub(super) fn text(rows: &[Row]) -> String {
     let mut lines = Vec::new();
     for (case, rows) in by_case(rows) {
         let heads: String = COLUMNS.iter().map(|head| format!("{head:>12}")).collect();
-        lines.push(format!("{:<24}{heads}", case.name));
+        lines.push(format!("{case:<24}{heads}"));
         for row in rows {
             let cells: String = cells(row)
                 .iter()
@@ -113,7 +123,7 @@ pub(super) fn markdown(rows: &[Row]) -> String {
     ];
     for (case, rows) in by_case(rows) {
         for (index, row) in rows.into_iter().enumerate() {
-            let name = if index == 0 { case.name } else { "" };
+            let name = if index == 0 { case } else { "" };
             let cells = cells(row).join(" | ");
             lines.push(format!(
                 "| {name} | {}{} | {cells} |",
@@ -125,13 +135,14 @@ pub(super) fn markdown(rows: &[Row]) -> String {
     lines.join("\n") + "\n"
 }
 
-fn by_case(rows: &[Row]) -> impl Iterator<Item = (&'static Case, Vec<&Row>)> {
-    let of = |case: &'static Case| {
-        let found: Vec<&Row> = rows.iter().filter(|row| row.case == case.name).collect();
+fn by_case(rows: &[Row]) -> impl Iterator<Item = (&'static str, Vec<&Row>)> {
+    let of = |case: &'static str| {
+        let found: Vec<&Row> = rows.iter().filter(|row| row.case == case).collect();
         (case, found)
     };
-    Case::ALL
-        .iter()
+    let cases = Case::ALL.iter().map(|case| case.name);
+    cases
+        .chain([fills::NAME])
         .map(of)
         .filter(|(_, rows)| !rows.is_empty())
 }
@@ -157,8 +168,9 @@ fn cells(row: &Row) -> [String; COLUMNS.len()] {
 }
 
 fn note(row: &Row) -> String {
-    match row.failures {
-        0 => String::new(),
-        failures => format!(" (INVALID: {failures} failures)"),
+    match (row.failures, row.to_alone) {
+        (0, None) => String::new(),
+        (0, Some(ratio)) => format!(" ({ratio:.2} × alone)"),
+        (failures, _) => format!(" (INVALID: {failures} failures)"),
     }
 }
