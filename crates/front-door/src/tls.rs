@@ -38,6 +38,16 @@ impl Tls {
         }
     }
 
+    /// The same certificates for clients that speak `protocol`, by ALPN or without it.
+    pub fn speaking(&self, protocol: &str) -> Self {
+        let mut config = ServerConfig::clone(&self.config);
+        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+        Self {
+            config: Arc::new(config),
+            ..self.clone()
+        }
+    }
+
     /// The names there are certificates for, in order.
     pub fn names(&self) -> &[String] {
         &self.names
