@@ -34,16 +34,6 @@ impl Tls {
         config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
         Self {
             config: Arc::new(config),
-            names: self.names.clone(),
-        }
-    }
-
-    /// The same certificates for clients that speak `protocol`, by ALPN or without it.
-    pub fn speaking(&self, protocol: &str) -> Self {
-        let mut config = ServerConfig::clone(&self.config);
-        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
-        Self {
-            config: Arc::new(config),
             ..self.clone()
         }
     }
