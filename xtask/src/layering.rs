@@ -132,6 +132,19 @@ const LAYERS: &[Layer] = &[
         below_in_tests: &["testkit"],
     },
     Layer {
+        name: "svc-transport",
+        below: &[
+            "kernel",
+            "strict-config",
+            "concurrency-gate",
+            "rate-quota",
+            "http-rules",
+            "front-door",
+            "oap",
+        ],
+        below_in_tests: &["testkit"],
+    },
+    Layer {
         name: "macronode",
         below: &[
             "kernel",
@@ -139,6 +152,8 @@ const LAYERS: &[Layer] = &[
             "bounded-ring",
             "svc-gateway",
             "svc-edge",
+            "svc-transport",
+            "oap",
             "tile-pack",
             "passport",
             "concurrency-gate",

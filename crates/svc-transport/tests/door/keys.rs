@@ -1,0 +1,1 @@
+//! Every key of the config does something.

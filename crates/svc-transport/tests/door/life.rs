@@ -1,0 +1,1 @@
+//! How long a connection may live doing what, and how it ends.

@@ -1,0 +1,1 @@
+//! Gates, the queue and the workers.
