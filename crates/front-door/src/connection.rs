@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -35,7 +35,8 @@ pub(crate) struct Arrival<S> {
 /// A connection that is ready for its first request.
 enum Ready<S> {
     H1(Arc<House<S>>, h1::Wire),
-    H2(Arc<House<S>>, Arc<DoorSettings>, h2::Wire),
+    /// All of its life, boxed: it is large, and most connections have another.
+    H2(Pin<Box<dyn Future<Output = ()> + Send>>),
 }
 
 impl<S: Service> Arrival<S> {
@@ -44,9 +45,7 @@ impl<S: Service> Arrival<S> {
         match Box::pin(self.introduce(stream)).await {
             None => {}
             Some(Ready::H1(house, wire)) => h1::serve(house, wire).await,
-            Some(Ready::H2(house, settings, wire)) => {
-                Box::pin(h2::serve(house, &settings, wire)).await;
-            }
+            Some(Ready::H2(life)) => life.await,
         }
     }
 
@@ -116,7 +115,10 @@ impl<S: Service> Arrival<S> {
             }
             Protocol::H2 => {
                 let wire = h2::Wire::new(socket, early, line, self.stay);
-                Ready::H2(self.house, self.settings, wire)
+                let (house, settings) = (self.house, self.settings);
+                Ready::H2(Box::pin(async move {
+                    h2::serve(house, &settings, wire).await;
+                }))
             }
         }
     }

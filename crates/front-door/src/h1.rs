@@ -30,13 +30,19 @@ mod seat;
 mod upgrade;
 mod wire;
 
-/// Serves a connection to its end.
-pub(crate) async fn serve<S: Service>(house: Arc<House<S>>, mut wire: Wire) {
-    while wire.wakes().await {
-        // Boxed: while asleep, the task should not have to keep room for it.
-        match Box::pin(awake(&house, wire)).await {
-            Some(tired) => wire = tired,
-            None => return,
+/// Serves a connection to its end. A function of its own would keep room for its arguments beside what it moves them to,
+/// and a block does not.
+pub(crate) fn serve<S: Service>(
+    house: Arc<House<S>>,
+    mut wire: Wire,
+) -> impl Future<Output = ()> + Send {
+    async move {
+        while wire.wakes().await {
+            // Boxed: while asleep, the task should not have to keep room for it.
+            match Box::pin(awake(&house, wire)).await {
+                Some(tired) => wire = tired,
+                None => return,
+            }
         }
     }
 }

@@ -2,13 +2,11 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
-use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full, StreamBody};
+use http::Request;
 use kernel::Kernel;
 use kernel::drain::{Outcome, Phase, Plan};
 use kernel::readiness::State;
@@ -18,10 +16,13 @@ use kernel::tree::{Child, ChildSpec, Restart};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::{DoorSettings, Fault, Service, Timeouts, Upgrade, Upload, UploadError, Visit, serve};
+use crate::{DoorSettings, Timeouts, serve};
+use host::Host;
 
 mod h1;
+mod h1_answers;
 mod h2;
+mod host;
 mod life;
 mod proxied;
 mod tls;
@@ -46,116 +47,6 @@ const QUICK: Timeouts = Timeouts {
 const LATE: Duration = Duration::from_millis(1_500);
 /// A peer hears late of what the door began to time, so that for it the time is shorter.
 const EARLY: Duration = Duration::from_millis(150);
-
-type Body = BoxBody<Bytes, UploadError>;
-
-/// `/slow` takes 300 ms, `/hang` for ever, `/panic` panics, `/big` is more than socket buffers hold, `/echo` sends the
-/// body back, `/ignore` never looks at it, `/upgrade` echoes raw bytes, the rest says hello.
-#[derive(Default)]
-struct Host {
-    calls: AtomicUsize,
-    /// Calls that are going on.
-    live: Arc<AtomicUsize>,
-    refusals: AtomicUsize,
-}
-
-struct Live(Arc<AtomicUsize>);
-
-impl Drop for Live {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn whole(text: impl Into<Bytes>) -> Response<Body> {
-    let body = Full::new(text.into()).map_err(|never| match never {});
-    Response::new(body.boxed())
-}
-
-impl Service for Host {
-    type Body = Body;
-
-    async fn call(&self, request: Request<Upload>, visit: &Visit) -> Response<Body> {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        self.live.fetch_add(1, Ordering::Relaxed);
-        let _live = Live(self.live.clone());
-        match request.uri().path() {
-            "/slow" => tokio::time::sleep(Duration::from_millis(300)).await,
-            "/hang" => std::future::pending().await,
-            "/panic" => panic!("bad service"),
-            "/big" => return whole(vec![b'x'; 64 << 20]),
-            "/echo" => return echo(request).await,
-            "/upgrade" => return upgrade(request),
-            "/trailers" => return trailers(),
-            "/who" => return whole(format!("{visit:?}")),
-            _ => {}
-        }
-        whole("hello")
-    }
-
-    fn refuse(&self, fault: Fault, _visit: &Visit) -> Response<Bytes> {
-        self.refusals.fetch_add(1, Ordering::Relaxed);
-        let (status, reason) = match fault {
-            Fault::Malformed => (400, "malformed"),
-            Fault::HeadTooLarge => (431, "head-too-large"),
-            Fault::TargetTooLong => (414, "target-too-long"),
-            Fault::Panic => (500, "internal"),
-        };
-        let answer = Response::builder()
-            .status(status)
-            .header("x-reason", reason);
-        answer.body(Bytes::from_static(b"refused")).unwrap()
-    }
-}
-
-async fn echo(request: Request<Upload>) -> Response<Body> {
-    match request.into_body().collect().await {
-        Ok(body) => whole(body.to_bytes()),
-        Err(error) => {
-            let mut answer = whole(error.to_string());
-            *answer.status_mut() = match error {
-                UploadError::TooSlow => http::StatusCode::REQUEST_TIMEOUT,
-                _ => http::StatusCode::BAD_REQUEST,
-            };
-            answer
-        }
-    }
-}
-
-fn upgrade(mut request: Request<Upload>) -> Response<Body> {
-    let upgrade = request.extensions_mut().remove::<Upgrade>().unwrap();
-    #[expect(clippy::disallowed_methods, reason = "a test's own task")]
-    tokio::spawn(async move {
-        let mut io = upgrade.await.unwrap();
-        let mut bytes = [0; 64];
-        while let Ok(read @ 1..) = io.read(&mut bytes).await {
-            io.write_all(&bytes[..read]).await.unwrap();
-        }
-    });
-    let mut answer = whole("");
-    *answer.status_mut() = http::StatusCode::SWITCHING_PROTOCOLS;
-    answer
-        .headers_mut()
-        .insert("upgrade", "echo".parse().unwrap());
-    answer
-        .headers_mut()
-        .insert("connection", "upgrade".parse().unwrap());
-    answer
-}
-
-fn trailers() -> Response<Body> {
-    let mut fields = http::HeaderMap::new();
-    fields.insert("grpc-status", "0".parse().unwrap());
-    let frames = [
-        Ok(http_body::Frame::data(Bytes::from_static(b"hello"))),
-        Ok(http_body::Frame::trailers(fields)),
-    ];
-    let mut answer = Response::new(StreamBody::new(futures_util::stream::iter(frames)).boxed());
-    answer
-        .headers_mut()
-        .insert("trailer", "grpc-status".parse().unwrap());
-    answer
-}
 
 struct House {
     kernel: Kernel,

@@ -1,0 +1,170 @@
+//! How answers leave over HTTP/1: framed as the request allows, and whole or broken off.
+
+use super::*;
+
+fn get(path: &str, lines: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nhost: a\r\n{lines}\r\n").into_bytes()
+}
+
+async fn ask(house: &House, path: &str) -> String {
+    house.tell(&get(path, "connection: close\r\n")).await
+}
+
+// req: GW-01
+#[tokio::test]
+async fn a_streamed_answer_comes_in_chunks_or_until_the_end_for_old_clients() {
+    let house = House::open(quick()).await;
+    let answer = ask(&house, "/stream").await;
+    assert!(
+        answer.contains("transfer-encoding: chunked\r\n"),
+        "{answer}"
+    );
+    assert!(answer.contains("\r\n\r\n3\r\none\r\n"), "{answer}");
+    assert!(answer.ends_with("3\r\ntwo\r\n0\r\n\r\n"), "{answer}");
+    let old = b"GET /stream HTTP/1.0\r\nconnection: keep-alive\r\n\r\n";
+    let answer = house.tell(old).await;
+    assert!(answer.starts_with("HTTP/1.0 200 OK\r\n"), "{answer}");
+    assert!(answer.contains("connection: close\r\n"), "{answer}");
+    assert!(answer.ends_with("\r\n\r\nonetwo"), "{answer}");
+}
+
+// req: GW-01
+#[tokio::test]
+async fn a_piece_of_an_answer_leaves_before_the_next_is_there() {
+    let house = House::open(quick()).await;
+    let mut stream = house.connect().await;
+    stream.write_all(&get("/held", "")).await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"one\r\n") {
+        answer.push(stream.read_u8().await.unwrap());
+    }
+    assert_eq!(
+        house.host.pieces.load(Ordering::Acquire),
+        1,
+        "the second waits"
+    );
+    house.host.pieces.store(2, Ordering::Release);
+    while !answer.ends_with(b"0\r\n\r\n") {
+        answer.push(stream.read_u8().await.unwrap());
+    }
+}
+
+// req: GW-01
+#[tokio::test]
+async fn trailers_wait_behind_a_large_piece_and_are_left_out_where_nobody_takes_them() {
+    let house = House::open(quick()).await;
+    let answer = house
+        .tell(&get(
+            "/large-trailers",
+            "te: trailers\r\nconnection: close\r\n",
+        ))
+        .await;
+    assert!(
+        answer.ends_with("xx\r\n0\r\ngrpc-status: 0\r\n\r\n"),
+        "{}",
+        &answer[answer.len() - 60..]
+    );
+    let answer = ask(&house, "/large-trailers").await;
+    assert!(answer.ends_with("xx\r\n0\r\n\r\n"));
+}
+
+// req: GW-01
+#[tokio::test]
+async fn head_and_statuses_without_a_body_have_none_and_the_connection_goes_on() {
+    let house = House::open(quick()).await;
+    let head = b"HEAD / HTTP/1.1\r\nhost: a\r\n\r\n".to_vec();
+    let all = [
+        head,
+        get("/204", ""),
+        get("/304", ""),
+        get("/", "connection: close\r\n"),
+    ];
+    let answers = house.tell(&all.concat()).await;
+    let heads: Vec<_> = answers.split("\r\n\r\n").collect();
+    assert_eq!(heads.len(), 5, "{answers}");
+    assert!(heads[0].contains("content-length: 5"), "{answers}");
+    assert!(heads[1].starts_with("HTTP/1.1 204") && !heads[1].contains("length"));
+    assert!(heads[2].starts_with("HTTP/1.1 304") && !heads[2].contains("length"));
+    assert_eq!(heads[4], "hello");
+}
+
+// req: GW-01
+#[tokio::test]
+async fn an_answer_shorter_than_its_promise_ends_the_connection_and_a_longer_one_is_cut() {
+    let house = House::open(quick()).await;
+    let both = [get("/short", ""), get("/", "")].concat();
+    let answer = house.tell(&both).await;
+    assert!(!answer.contains("hello"), "nothing behind it: {answer}");
+    let both = [get("/long", ""), get("/", "connection: close\r\n")].concat();
+    let answer = house.tell(&both).await;
+    assert!(answer.contains("\r\n\r\nabcHTTP/1.1 200 OK"), "{answer}");
+}
+
+#[tokio::test]
+async fn an_interim_status_as_an_answer_is_a_500() {
+    let house = House::open(quick()).await;
+    let answer = ask(&house, "/103").await;
+    assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
+}
+
+// req: GW-01
+#[tokio::test]
+async fn a_body_is_read_from_another_task_too_and_a_large_one_in_pieces() {
+    let house = House::open(quick()).await;
+    let mut stream = house.connect().await;
+    let body = "0123456789".repeat(100_000);
+    let head = format!(
+        "POST /elsewhere HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    let (mut reading, mut writing) = stream.split();
+    let next = get("/", "connection: close\r\n");
+    let send = async {
+        writing.write_all(head.as_bytes()).await.unwrap();
+        for piece in body.as_bytes().chunks(70_000) {
+            writing.write_all(piece).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        writing.write_all(&next).await.unwrap();
+    };
+    let ((), (_, answer)) = tokio::join!(send, until_closed(&mut reading));
+    assert!(
+        answer.contains(&format!("\r\n\r\n{}HTTP", body.len())),
+        "{answer}"
+    );
+    assert!(answer.ends_with("hello"), "{answer}");
+}
+
+// attack: A-39
+#[tokio::test]
+async fn what_is_no_request_is_refused_before_it_ends() {
+    let patient = Timeouts {
+        head: Duration::from_secs(60),
+        ..QUICK
+    };
+    let settings = DoorSettings {
+        timeouts: patient,
+        ..quick()
+    };
+    let house = House::open(settings).await;
+    for bytes in [
+        &b"\x16\x03\x01\x02\0\x01"[..],
+        b"GET / HTTP/3.0\r\n",
+        b"GET /\n",
+    ] {
+        let answer = house.tell(bytes).await;
+        assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    }
+}
+
+// req: GW-01
+#[tokio::test]
+async fn a_protocol_that_nobody_takes_over_ends_the_connection() {
+    let house = House::open(quick()).await;
+    let answer = house
+        .tell(&get("/101", "connection: upgrade\r\nupgrade: x\r\n"))
+        .await;
+    assert!(answer.starts_with("HTTP/1.1 101"), "{answer}");
+    let answer = house.tell(&get("/101", "")).await;
+    assert!(answer.starts_with("HTTP/1.1 101"), "{answer}");
+}

@@ -1,0 +1,177 @@
+//! The service behind the doors of these tests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::{Fault, Service, Upgrade, Upload, UploadError, Visit};
+
+type Body = BoxBody<Bytes, UploadError>;
+
+/// `/slow` takes 300 ms, `/hang` for ever, `/panic` panics, `/big` is more than socket buffers hold, `/echo` sends the
+/// body back, `/elsewhere` counts it in another task, `/ignore` never looks at it, `/upgrade` echoes raw bytes, `/stream`
+/// and `/held` come in two pieces, a number is a status, the rest says hello.
+#[derive(Default)]
+pub(super) struct Host {
+    pub(super) calls: AtomicUsize,
+    /// Calls that are going on.
+    pub(super) live: Arc<AtomicUsize>,
+    pub(super) refusals: AtomicUsize,
+    /// How many pieces of `/stream` are there.
+    pub(super) pieces: Arc<AtomicUsize>,
+}
+
+struct Live(Arc<AtomicUsize>);
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn whole(text: impl Into<Bytes>) -> Response<Body> {
+    let body = Full::new(text.into()).map_err(|never| match never {});
+    Response::new(body.boxed())
+}
+
+impl Service for Host {
+    type Body = Body;
+
+    async fn call(&self, request: Request<Upload>, visit: &Visit) -> Response<Body> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.live.fetch_add(1, Ordering::Relaxed);
+        let _live = Live(self.live.clone());
+        match request.uri().path() {
+            "/slow" => tokio::time::sleep(Duration::from_millis(300)).await,
+            "/hang" => std::future::pending().await,
+            "/panic" => panic!("bad service"),
+            "/big" => return whole(vec![b'x'; 64 << 20]),
+            "/echo" => return echo(request).await,
+            "/upgrade" => return upgrade(request),
+            "/trailers" => return trailers("hello".into()),
+            "/large-trailers" => return trailers(vec![b'x'; 100_000].into()),
+            "/stream" => return streamed(self.pieces.clone(), false),
+            "/held" => return streamed(self.pieces.clone(), true),
+            "/elsewhere" => return elsewhere(request).await,
+            "/short" => return promised(b"ab"),
+            "/long" => return promised(b"abcdef"),
+            "/101" | "/103" | "/204" | "/304" => {
+                let mut answer = whole("unseen");
+                let code = request.uri().path()[1..].parse::<http::StatusCode>();
+                *answer.status_mut() = code.unwrap();
+                return answer;
+            }
+            "/who" => return whole(format!("{visit:?}")),
+            _ => {}
+        }
+        whole("hello")
+    }
+
+    fn refuse(&self, fault: Fault, _visit: &Visit) -> Response<Bytes> {
+        self.refusals.fetch_add(1, Ordering::Relaxed);
+        let (status, reason) = match fault {
+            Fault::Malformed => (400, "malformed"),
+            Fault::HeadTooLarge => (431, "head-too-large"),
+            Fault::TargetTooLong => (414, "target-too-long"),
+            Fault::Panic => (500, "internal"),
+        };
+        let answer = Response::builder()
+            .status(status)
+            .header("x-reason", reason);
+        answer.body(Bytes::from_static(b"refused")).unwrap()
+    }
+}
+
+async fn echo(request: Request<Upload>) -> Response<Body> {
+    match request.into_body().collect().await {
+        Ok(body) => whole(body.to_bytes()),
+        Err(error) => {
+            let mut answer = whole(error.to_string());
+            *answer.status_mut() = match error {
+                UploadError::TooSlow => http::StatusCode::REQUEST_TIMEOUT,
+                _ => http::StatusCode::BAD_REQUEST,
+            };
+            answer
+        }
+    }
+}
+
+fn upgrade(mut request: Request<Upload>) -> Response<Body> {
+    let upgrade = request.extensions_mut().remove::<Upgrade>().unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a test's own task")]
+    tokio::spawn(async move {
+        let mut io = upgrade.await.unwrap();
+        let mut bytes = [0; 64];
+        while let Ok(read @ 1..) = io.read(&mut bytes).await {
+            io.write_all(&bytes[..read]).await.unwrap();
+        }
+    });
+    let mut answer = whole("");
+    *answer.status_mut() = http::StatusCode::SWITCHING_PROTOCOLS;
+    answer
+        .headers_mut()
+        .insert("upgrade", "echo".parse().unwrap());
+    answer
+        .headers_mut()
+        .insert("connection", "upgrade".parse().unwrap());
+    answer
+}
+
+fn trailers(data: Bytes) -> Response<Body> {
+    let mut fields = http::HeaderMap::new();
+    fields.insert("grpc-status", "0".parse().unwrap());
+    let frames = [
+        Ok(http_body::Frame::data(data)),
+        Ok(http_body::Frame::trailers(fields)),
+    ];
+    let mut answer = Response::new(StreamBody::new(futures_util::stream::iter(frames)).boxed());
+    answer
+        .headers_mut()
+        .insert("trailer", "grpc-status".parse().unwrap());
+    answer
+}
+
+/// Two pieces, the second when there are said to be two.
+fn streamed(pieces: Arc<AtomicUsize>, held: bool) -> Response<Body> {
+    let frames = futures_util::stream::unfold(0, move |sent| {
+        let pieces = pieces.clone();
+        async move {
+            match sent {
+                0 => pieces.store(if held { 1 } else { 2 }, Ordering::Release),
+                1 => {
+                    while pieces.load(Ordering::Acquire) < 2 {
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
+                    tokio::task::yield_now().await;
+                }
+                _ => return None,
+            }
+            let data = Bytes::from_static([&b"one"[..], b"two"][sent]);
+            Some((Ok(http_body::Frame::data(data)), sent + 1))
+        }
+    });
+    Response::new(StreamBody::new(frames).boxed())
+}
+
+/// An answer of three bytes, as its head says.
+fn promised(data: &'static [u8]) -> Response<Body> {
+    let frames = [Ok(http_body::Frame::data(Bytes::from_static(data)))];
+    let mut answer = Response::new(StreamBody::new(futures_util::stream::iter(frames)).boxed());
+    let length = http::HeaderValue::from_static("3");
+    answer.headers_mut().insert("content-length", length);
+    answer
+}
+
+/// Counts a body in a task of its own.
+async fn elsewhere(request: Request<Upload>) -> Response<Body> {
+    #[expect(clippy::disallowed_methods, reason = "a test's own task")]
+    let read = tokio::spawn(request.into_body().collect());
+    let body = read.await.unwrap().unwrap().to_bytes();
+    whole(body.len().to_string())
+}
