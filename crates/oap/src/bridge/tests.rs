@@ -43,11 +43,14 @@ fn a_head_that_is_cut_off_anywhere_is_refused() {
 
 #[test]
 fn what_http_would_not_take_is_refused() {
-    let cases: [[&[u8]; 5]; 9] = [
+    let cases: [[&[u8]; 5]; 12] = [
         [b"", b"/", b"a", b"n", b"v"],
         [b"G T", b"/", b"a", b"n", b"v"],
         [b"GET", b"http://b/", b"a", b"n", b"v"],
         [b"GET", b"", b"a", b"n", b"v"],
+        [b"GET", b"?b=c", b"a", b"n", b"v"],
+        [b"GET", b"*b", b"a", b"n", b"v"],
+        [b"GET", b"b", b"a", b"n", b"v"],
         [b"GET", b"/ b", b"a", b"n", b"v"],
         [b"GET", b"/", b"", b"n", b"v"],
         [b"GET", b"/", b"a b", b"n", b"v"],

@@ -62,6 +62,7 @@ impl Pump {
     pub(super) async fn run(self) {
         let (reader, mut writer) = tokio::io::split(self.io);
         let link = &self.link;
+        let _end = End(link);
         let failure = tokio::select! {
             failure = read(reader, self.inbox, link) => failure,
             failure = write(&mut writer, self.write_timeout, link) => failure,
@@ -69,6 +70,15 @@ impl Pump {
         link.fail(&failure);
         // The peer may be gone, or not read; that is no reason to linger.
         let _ = timeout(self.write_timeout, writer.shutdown()).await;
+    }
+}
+
+/// Whoever still waits is told, even when the task is aborted.
+struct End<'a>(&'a Link);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.fail(&Failure::Closed);
     }
 }
 

@@ -157,3 +157,33 @@ fn what_a_peer_announces_is_made_room_for_only_as_it_comes() {
     assert_eq!(decoder.want(&inbox), 1000);
     assert_eq!(decoder.want(&BytesMut::new()), HEADER_BYTES);
 }
+
+// req: TR-02
+#[test]
+fn what_is_wrong_is_said_as_soon_as_its_bytes_are_there() {
+    let cases: [(usize, &[u8], usize, Violation); 7] = [
+        (0, &[0, 0, 0, 0], 4, Violation::LengthShort),
+        (4, &[0, 2], 6, Violation::Version),
+        (6, &[1, 1], 8, Violation::FlagsReserved),
+        (6, &[0, 0], 8, Violation::Kind),
+        (6, &[0, 17], 12, Violation::Shape),
+        (6, &[0, 4], 12, Violation::EventForeign),
+        (28, &[0xff, 0xff], 30, Violation::CapOver),
+    ];
+    for (at, bytes, known, violation) in cases {
+        let spoilt = head(&[(at, bytes)]);
+        let before = BytesMut::from(&spoilt[..known - 1]);
+        assert_eq!(verdict(before), Ok(false), "{violation}");
+        let after = BytesMut::from(&spoilt[..known]);
+        assert_eq!(verdict(after), Err(violation));
+    }
+}
+
+#[test]
+fn a_frame_without_a_capability_section_holds_its_payload_only() {
+    let mut inbox = head(&[(0, &[0, 0, 0, 38 + 4])]);
+    inbox.extend_from_slice(b"load");
+    let frame = Decoder::default().decode(&mut inbox).unwrap().unwrap();
+    drop(inbox);
+    assert!(frame.payload.is_unique());
+}
