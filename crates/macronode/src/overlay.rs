@@ -51,12 +51,16 @@ pub(crate) struct Overlay {
 impl Overlay {
     /// An overlay of the node made of these parts.
     pub(crate) fn new(front: &LiveFront, parts: &Parts) -> Arc<Self> {
+        Self::of(front, Desk::new(parts))
+    }
+
+    fn of(front: &LiveFront, desk: Desk) -> Arc<Self> {
         Arc::new(Self {
             front: front.clone(),
-            desk: Desk::new(parts),
             gates: Gates::new(),
-            metrics: Metrics::new(&parts.kernel.registry),
+            metrics: Metrics::new(&desk.kernel.registry),
             journal: Arc::new(Journal::new(fastrand::u64(..))),
+            desk,
         })
     }
 

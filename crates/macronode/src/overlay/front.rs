@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use front_door::{DoorSettings, Timeouts};
+use kernel::config::Commit;
 use rate_quota::Rate;
 
 use super::config::OverlayText;
@@ -46,16 +47,16 @@ impl LiveFront {
         self.0.load_full()
     }
 
-    /// Another config, from the next request on.
-    pub(crate) fn apply(&self, text: &OverlayText) -> Result<(), String> {
-        self.0.store(Arc::new(Front::new(text)?));
-        Ok(())
+    /// Makes ready for another config, which holds from the next request after the commit on.
+    pub(crate) fn prepare(&self, text: &OverlayText) -> Result<Commit, String> {
+        let (live, front) = (self.clone(), Arc::new(Front::new(text)?));
+        Ok(Box::new(move || live.0.store(front)))
     }
 
     /// Reads the certificates again, and takes them over if they can be used.
     pub(crate) fn renew(&self) -> Result<(), String> {
         let text = self.load().text.clone();
-        self.apply(&text)
+        self.prepare(&text).map(|commit| commit())
     }
 }
 

