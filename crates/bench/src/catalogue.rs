@@ -24,6 +24,13 @@ pub struct Entry {
     pub run: fn(&Ask) -> Result<(), String>,
 }
 
+impl Entry {
+    /// Whether it is servers that are measured, in processes of their own.
+    pub fn starts_servers(&self) -> bool {
+        !self.peers.is_empty() || self.name == scaling::NAME
+    }
+}
+
 /// What is asked of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ask {

@@ -11,7 +11,7 @@ use crate::load::request;
 use crate::load::tally::{MOMENT, Moment};
 use crate::peers::{Door, Kind, Launch, Running, haproxy, macronode, nginx};
 use crate::report;
-use crate::sheet::{Axis, Plot, Row, Series};
+use crate::sheet::{Axis, Plot, Row, Series, by_metric};
 use crate::stand::{Stand, reserve};
 
 /// What it is called by.
@@ -95,7 +95,7 @@ pub fn drain(ask: &Ask) -> Result<(), String> {
     }
     let all: Vec<(&Contender, Vec<Ending>)> = CONTENDERS.iter().zip(endings).collect();
     let rows = all.iter().flat_map(|(who, endings)| rows(who, endings));
-    report::tell(NAME, ask.json, ordered(rows.collect()), vec![plot(&all)])
+    report::tell(NAME, ask.json, by_metric(rows.collect()), vec![plot(&all)])
 }
 
 fn end(stand: &Stand, contender: &Contender) -> Result<Ending, String> {
@@ -192,12 +192,6 @@ fn rows(who: &Contender, endings: &[Ending]) -> Vec<Row> {
     let spread = (took.at(0.9) - took.at(0.1)) / took.at(0.5);
     let end_row = Row::new("until it has ended", who.name, took.at(0.5), "ms");
     vec![lost_row, end_row.over(count, Some(spread))]
-}
-
-/// Metric by metric, not server by server.
-fn ordered(mut rows: Vec<Row>) -> Vec<Row> {
-    rows.sort_by(|a, b| a.metric.cmp(&b.metric));
-    rows
 }
 
 fn plot(all: &[(&Contender, Vec<Ending>)]) -> Plot {

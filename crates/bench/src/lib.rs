@@ -31,6 +31,7 @@ pub mod overload_sim;
 pub mod page;
 pub mod passport;
 pub mod peers;
+pub mod profile;
 pub mod proxy;
 pub mod queue;
 pub mod quota;

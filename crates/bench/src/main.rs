@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use bench::request::{Measure, Request};
-use bench::{catalogue, circumstances, compare, everything, html, page, peers, soak};
+use bench::{catalogue, circumstances, compare, everything, html, page, peers, profile, soak};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -54,6 +54,10 @@ fn perform(request: Request) -> Result<(), String> {
 fn measure(wanted: Measure) -> Result<(), String> {
     peers::only_against(wanted.against)?;
     match wanted.entry {
+        Some(entry) if wanted.profile => {
+            let words: Vec<String> = std::env::args().skip(1).collect();
+            return profile::profile(&entry, &words);
+        }
         Some(entry) => (entry.run)(&wanted.ask)?,
         // Two files are compared as they are: who gives both and no name wants to know what moved.
         None if wanted.compare.is_some() => {}

@@ -66,8 +66,15 @@ pub fn memory(ask: &Ask) -> Result<(), String> {
         rows.push(tenant_row(&growth));
         plots.push(tenants_plot(&growth));
     }
-    rows.sort_by(|a, b| a.metric.cmp(&b.metric));
     report::tell(NAME, ask.json, rows, plots)
+}
+
+/// HAProxy keeps two descriptors back for each client it may have, and does not start where they are not to be had.
+fn most(kind: Kind) -> usize {
+    match kind {
+        Kind::Haproxy => idle::most() / 2 - 100,
+        _ => idle::most(),
+    }
 }
 
 fn start(stand: &Stand, kind: Kind, door: Door, files: &Certificate) -> Result<Running, String> {
@@ -81,7 +88,7 @@ fn start(stand: &Stand, kind: Kind, door: Door, files: &Certificate) -> Result<R
     };
     let config = match kind {
         Kind::Nginx => nginx::wide(&place, idle::most() + 400),
-        Kind::Haproxy => haproxy::wide(&place, idle::most()),
+        Kind::Haproxy => haproxy::wide(&place, most(kind)),
         _ => macronode::sized(&place, &size),
     };
     let launch = Launch {
@@ -112,8 +119,10 @@ fn connections(
     };
     std::thread::sleep(SETTLE);
     let (mut idle, mut growth) = (Idle::default(), vec![(0, server.resident_bytes())]);
-    let most = idle::most();
-    for count in counts.iter().map(|count| (*count).min(most)) {
+    let most = most(kind);
+    let mut counts: Vec<usize> = counts.iter().map(|count| (*count).min(most)).collect();
+    counts.dedup();
+    for count in counts {
         let grown = idle.grow(count, &manner);
         grown.map_err(|error| format!("{} is left out: {error}", kind.name()))?;
         std::thread::sleep(SETTLE);

@@ -96,7 +96,7 @@ pub fn rows(rows: &[Row]) -> String {
         text += &format!(
             "  {:<28}{:>16}  {}\n",
             row.subject,
-            with_unit(row.value, &row.unit),
+            row.figure(),
             words.join("; ")
         );
     }

@@ -183,6 +183,16 @@ impl Row {
         self
     }
 
+    /// The value with its unit, in as many digits as a reader can use.
+    pub fn figure(&self) -> String {
+        let digits = match self.value.abs() {
+            size if size >= 1000.0 || size.fract() == 0.0 => 0,
+            size if size >= 100.0 => 1,
+            _ => 2,
+        };
+        format!("{:.digits$} {}", self.value, self.unit)
+    }
+
     /// Which number it is, for who compares two runs.
     pub fn key(&self) -> String {
         format!("{}/{}", self.metric, self.subject)
@@ -223,6 +233,21 @@ impl Sheet {
             }
         }
     }
+}
+
+/// Rows of one metric beside each other, in the order in which metrics came first.
+pub fn by_metric(rows: Vec<Row>) -> Vec<Row> {
+    let mut groups: Vec<Vec<Row>> = Vec::new();
+    for row in rows {
+        match groups
+            .iter_mut()
+            .find(|group| group[0].metric == row.metric)
+        {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    groups.into_iter().flatten().collect()
 }
 
 /// JSON has no word for what is not a number.

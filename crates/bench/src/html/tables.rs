@@ -80,14 +80,8 @@ fn line(metric: &str, row: &Row, most: f64) -> String {
     )
 }
 
-/// As many digits as a reader can use.
 pub(super) fn value(row: &Row) -> String {
-    let digits = match row.value.abs() {
-        size if size >= 1000.0 || size.fract() == 0.0 => 0,
-        size if size >= 100.0 => 1,
-        _ => 2,
-    };
-    format!("{:.digits$} {}", row.value, escaped(&row.unit))
+    escaped(&row.figure())
 }
 
 pub(super) fn spread(row: &Row) -> String {

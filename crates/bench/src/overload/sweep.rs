@@ -14,7 +14,7 @@ use crate::load::request;
 use crate::load::tally::quantile_ms;
 use crate::peers::{Door, Launch};
 use crate::report;
-use crate::sheet::{Axis, Plot, Row, Series};
+use crate::sheet::{Axis, Plot, Row, Series, by_metric};
 use crate::stand::{Stand, reserve};
 
 /// What it is called by.
@@ -129,8 +129,7 @@ fn rows(curves: &[(Contender, Vec<Point>)]) -> Vec<Row> {
             rows.push(marked(goodput));
         }
     }
-    rows.sort_by(|a, b| a.metric.cmp(&b.metric));
-    rows
+    by_metric(rows)
 }
 
 fn plots(curves: &[(Contender, Vec<Point>)]) -> Vec<Plot> {

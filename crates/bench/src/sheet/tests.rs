@@ -60,3 +60,25 @@ fn no_number_is_written_that_json_has_no_word_for() {
         .over(1, Some(f64::NAN));
     assert_eq!((odd.value, odd.beside.len(), odd.spread), (0.0, 0, None));
 }
+
+#[test]
+fn rows_of_one_metric_stand_together_in_the_order_they_came() {
+    let row = |metric: &str, who: &str| Row::new(metric, who, 1.0, "ms");
+    let rows = vec![
+        row("at 2", "a"),
+        row("at 10", "a"),
+        row("at 2", "b"),
+        row("at 10", "b"),
+    ];
+    let keys: Vec<String> = by_metric(rows).iter().map(Row::key).collect();
+    assert_eq!(keys, ["at 2/a", "at 2/b", "at 10/a", "at 10/b"]);
+}
+
+#[test]
+fn a_figure_has_as_many_digits_as_can_be_used() {
+    let figure = |value: f64| Row::new("m", "ours", value, "ms").figure();
+    assert_eq!(figure(0.034), "0.03 ms");
+    assert_eq!(figure(123.46), "123.5 ms");
+    assert_eq!(figure(1_234.5), "1234 ms");
+    assert_eq!(figure(3.0), "3 ms");
+}
