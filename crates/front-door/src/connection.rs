@@ -178,14 +178,15 @@ impl<S: Service> Arrival<S> {
         visit: &mut Visit,
     ) -> Option<Box<tokio_rustls::server::TlsStream<Early>>> {
         let failed = |error: std::io::Error| {
-            self.house.tls.failures.inc();
+            self.house.tls.failed(&error);
             tracing::debug!(hop = %self.hop, %error, "no TLS");
         };
         // Only who has said something takes part in the work; who only holds a connection open does not.
         let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await;
         let hello = hello.map_err(failed).ok()?;
         let _turn = self.house.tls.turns.acquire().await.ok()?;
-        let accepted = hello.into_stream(tls.config.clone()).await;
+        let config = tls.config_for(&hello.client_hello());
+        let accepted = hello.into_stream(config).await;
         let stream = accepted.map_err(failed).ok()?;
         let (_, session) = stream.get_ref();
         let facts = TlsFacts::new(session);

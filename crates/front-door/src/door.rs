@@ -24,7 +24,7 @@ use crate::line::{Desk, TimeoutCounters};
 use crate::pulse::{Clockwork, Stance};
 use crate::service::{Service, Visit};
 use crate::settings::DoorSettings;
-use crate::tls::{GROUPS, TlsFacts};
+use crate::tls::{self, GROUPS, REASONS, TlsFacts};
 use crate::upload::Upload;
 
 pub use porch::Porch;
@@ -49,8 +49,9 @@ pub(crate) static HANDSHAKES: MetricSpec = MetricSpec {
 pub(crate) static FAILURES: MetricSpec = MetricSpec {
     name: "tls_failures_total",
     kind: Kind::Counter,
-    labels: &["door"],
-    help: "TLS handshakes that ended in an alert or a closed connection",
+    labels: &["door", "reason"],
+    help: "TLS handshakes that ended in an alert or a closed connection: no key exchange, version, protocol or \
+           certificate that both accept, closed, other",
 };
 
 /// Why a connection is cut off.
@@ -179,7 +180,7 @@ impl<S: Service> House<S> {
 pub(crate) struct TlsDesk {
     /// Handshakes at once: they are the most costly thing a stranger can ask for.
     pub(crate) turns: Semaphore,
-    pub(crate) failures: Counter,
+    failures: [Counter; REASONS.len()],
     full: [Counter; GROUPS.len()],
     resumed: [Counter; GROUPS.len()],
 }
@@ -189,10 +190,15 @@ impl TlsDesk {
         let each = |kind| GROUPS.map(|group| registry.counter(&HANDSHAKES, &[door, group, kind]));
         Self {
             turns: Semaphore::new(at_once.max(1)),
-            failures: registry.counter(&FAILURES, &[door]),
+            failures: REASONS.map(|reason| registry.counter(&FAILURES, &[door, reason])),
             full: each("full"),
             resumed: each("resumed"),
         }
+    }
+
+    /// Counts a handshake that came to nothing.
+    pub(crate) fn failed(&self, error: &std::io::Error) {
+        self.failures[tls::reason(error)].inc();
     }
 
     /// Counts a handshake.

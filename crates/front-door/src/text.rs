@@ -28,7 +28,8 @@ pub struct TlsText {
     #[serde(default)]
     #[schemars(length(min = 1, max = 4096))]
     pub client_ca: Option<String>,
-    /// Whether key exchange is safe against quantum computers: where the client can, or always.
+    /// Whether key exchange is safe against quantum computers: `prefer` where the client can, `require` always, `off`
+    /// never.
     #[serde(default)]
     pub post_quantum: PostQuantum,
 }
@@ -55,6 +56,7 @@ impl TlsText {
             key_exchange: match self.post_quantum {
                 PostQuantum::Prefer => KeyExchange::PreferPostQuantum,
                 PostQuantum::Require => KeyExchange::RequirePostQuantum,
+                PostQuantum::Off => KeyExchange::Classical,
             },
         })
     }
@@ -100,7 +102,7 @@ pub enum ClientCertificates {
     Required,
 }
 
-/// Whether key exchange must be hybrid.
+/// Whether key exchange is hybrid.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 #[expect(
@@ -111,4 +113,5 @@ pub enum PostQuantum {
     #[default]
     Prefer,
     Require,
+    Off,
 }

@@ -4,21 +4,35 @@
 use std::fmt;
 use std::sync::Arc;
 
-use rustls::server::ServerConnection;
-use rustls::{NamedGroup, ProtocolVersion, ServerConfig};
+use rustls::server::{ClientHello, ServerConnection};
+use rustls::{CipherSuite, NamedGroup, ProtocolVersion, ServerConfig};
 
 pub use load::{CertificateFiles, ClientCertificates, KeyExchange, TlsError, TlsFiles};
+pub(crate) use refusal::{REASONS, reason};
 pub use subject::ClientCertificate;
 
 mod load;
 mod names;
+mod refusal;
+mod secret;
 mod subject;
+
+/// The exchange that stands as long as either of its two halves does.
+const HYBRID: NamedGroup = NamedGroup::X25519MLKEM768;
+
+const TLS13_SUITES: [CipherSuite; 3] = [
+    CipherSuite::TLS13_AES_128_GCM_SHA256,
+    CipherSuite::TLS13_AES_256_GCM_SHA384,
+    CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
+];
 
 /// Certificates and keys, ready for handshakes. A new one is made from the files for each reload; its tickets are its
 /// own, so that no session outlives the certificates it began with.
 #[derive(Clone)]
 pub struct Tls {
     pub(crate) config: Arc<ServerConfig>,
+    /// For clients that can agree on a key as it should be: the order of their wishes does not count then.
+    hybrid: Option<Arc<ServerConfig>>,
     names: Vec<String>,
 }
 
@@ -30,11 +44,30 @@ impl Tls {
 
     /// The same certificates for clients that speak `protocol`, by ALPN or without it.
     pub fn speaking(&self, protocol: &str) -> Self {
-        let mut config = ServerConfig::clone(&self.config);
-        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+        let speaks = |config: &Arc<ServerConfig>| {
+            let mut config = ServerConfig::clone(config);
+            config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+            Arc::new(config)
+        };
         Self {
-            config: Arc::new(config),
-            ..self.clone()
+            config: speaks(&self.config),
+            hybrid: self.hybrid.as_ref().map(speaks),
+            names: self.names.clone(),
+        }
+    }
+
+    /// What to answer this hello with. A client that knows the hybrid exchange but sent no share for it, or would
+    /// rather have another, is asked for one.
+    pub(crate) fn config_for(&self, hello: &ClientHello<'_>) -> Arc<ServerConfig> {
+        let knows = hello
+            .named_groups()
+            .is_some_and(|groups| groups.contains(&HYBRID));
+        // Without TLS 1.3 there is no hybrid exchange, whatever the hello lists.
+        let suites = hello.cipher_suites().iter();
+        let modern = || suites.clone().any(|suite| TLS13_SUITES.contains(suite));
+        match &self.hybrid {
+            Some(hybrid) if knows && modern() => hybrid.clone(),
+            _ => self.config.clone(),
         }
     }
 
@@ -92,7 +125,7 @@ pub(crate) const GROUPS: [&str; 5] = [
 
 fn group_name(group: Option<NamedGroup>) -> &'static str {
     match group {
-        Some(NamedGroup::X25519MLKEM768) => GROUPS[0],
+        Some(HYBRID) => GROUPS[0],
         Some(NamedGroup::X25519) => GROUPS[1],
         Some(NamedGroup::secp256r1) => GROUPS[2],
         Some(NamedGroup::secp384r1) => GROUPS[3],

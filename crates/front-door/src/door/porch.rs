@@ -79,14 +79,15 @@ impl Porch {
         tls: &Tls,
     ) -> Option<(Box<TlsStream<TcpStream>>, TlsFacts)> {
         let failed = |error: std::io::Error| {
-            self.tls.failures.inc();
+            self.tls.failed(&error);
             tracing::debug!(%error, "no TLS");
         };
         // Only who has said something takes part in the work; who only holds a connection open does not.
         let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await;
         let hello = hello.map_err(failed).ok()?;
         let _turn = self.tls.turns.acquire().await.ok()?;
-        let accepted = hello.into_stream(tls.config.clone()).await;
+        let config = tls.config_for(&hello.client_hello());
+        let accepted = hello.into_stream(config).await;
         let stream = accepted.map_err(failed).ok()?;
         let facts = TlsFacts::new(stream.get_ref().1);
         self.tls.agreed(&facts);

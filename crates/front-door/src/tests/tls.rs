@@ -1,17 +1,16 @@
 //! TLS over real sockets: who gets in, by which name, and how.
 
-use rustls::NamedGroup;
 use rustls::client::ClientSessionMemoryCache;
-use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::*;
-use crate::{ClientCertificates, KeyExchange, Tls, TlsFiles};
+use crate::{ClientCertificates, Tls, TlsFiles};
 use client::{Authority, Careless, get};
 
 mod client;
+mod exchange;
 
 const GET: &[u8] = b"GET /who HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
 
@@ -27,6 +26,11 @@ fn handshakes(house: &House, group: &'static str, kind: &'static str) -> u64 {
         .registry
         .counter(spec, &["door", group, kind])
         .get()
+}
+
+fn refused(house: &House, reason: &'static str) -> u64 {
+    let spec = &crate::door::FAILURES;
+    house.kernel.registry.counter(spec, &["door", reason]).get()
 }
 
 // req: GW-01
@@ -49,12 +53,7 @@ async fn each_name_gets_its_certificate_and_an_unknown_one_an_alert() {
         let error = authority.client().get(&house, name).await.unwrap_err();
         assert!(error.to_string().contains("alert"), "{error}");
     }
-    let failed = house
-        .kernel
-        .registry
-        .counter(&crate::door::FAILURES, &["door"])
-        .get();
-    assert_eq!(failed, 3);
+    assert_eq!(refused(&house, "other"), 3);
 }
 
 // attack: C-10
@@ -68,34 +67,6 @@ async fn a_default_certificate_is_for_whoever_asks_for_none_that_is_known() {
     let house = house(&files).await;
     let answer = authority.client().get(&house, "127.0.0.1").await.unwrap();
     assert!(answer.contains("server_name: None"), "{answer}");
-}
-
-// req: GW-01
-#[tokio::test]
-async fn the_key_exchange_is_post_quantum_where_the_client_can_and_may_have_to_be() {
-    let authority = Authority::new();
-    let mut files = authority.files(vec![authority.issue("a", &["a.test"])]);
-    let mut classical = authority.client();
-    classical.groups = Some(vec![aws_lc_rs::kx_group::X25519]);
-    assert_eq!(aws_lc_rs::kx_group::X25519.name(), NamedGroup::X25519);
-    let open = house(&files).await;
-    let answer = authority.client().get(&open, "a.test").await.unwrap();
-    assert!(answer.contains("group: \"X25519MLKEM768\""), "{answer}");
-    let answer = classical.get(&open, "a.test").await.unwrap();
-    assert!(answer.contains("group: \"X25519\""), "{answer}");
-    assert_eq!(handshakes(&open, "X25519MLKEM768", "full"), 1);
-    assert_eq!(handshakes(&open, "X25519", "full"), 1);
-
-    files.key_exchange = KeyExchange::RequirePostQuantum;
-    let strict = house(&files).await;
-    assert!(authority.client().get(&strict, "a.test").await.is_ok());
-    let error = classical.get(&strict, "a.test").await.unwrap_err();
-    assert!(error.to_string().contains("alert"), "{error}");
-    let mut old = authority.client();
-    old.versions = vec![&rustls::version::TLS12];
-    assert!(old.get(&strict, "a.test").await.is_err());
-    let answer = old.get(&open, "a.test").await.unwrap();
-    assert!(answer.contains("TLSv1.2"), "{answer}");
 }
 
 // req: GW-01

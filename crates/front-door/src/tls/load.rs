@@ -3,17 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{NoClientAuth, WebPkiClientVerifier, danger::ClientCertVerifier};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoClientAuth, ProducesTickets, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
 use rustls::{Error as RustlsError, InconsistentKeys, RootCertStore, ServerConfig};
 use thiserror::Error;
+use zeroize::Zeroizing;
 
-use super::Tls;
 use super::names::Names;
+use super::secret::read_key;
+use super::{HYBRID, Tls};
 
 /// Where certificates and keys lie, and what is asked of clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +60,8 @@ pub enum KeyExchange {
     PreferPostQuantum,
     /// Safe from quantum computers, or not at all. TLS 1.3 only.
     RequirePostQuantum,
+    /// As all did before, whatever the client can: for networks that lose the larger hello.
+    Classical,
 }
 
 /// Why there can be no TLS.
@@ -123,7 +128,7 @@ pub(super) fn load(files: &TlsFiles) -> Result<Tls, TlsError> {
     let provider = Arc::new(provider(files.key_exchange));
     let mut names = Names::default();
     for (number, pair) in files.certificates.iter().enumerate() {
-        let key = Arc::new(certified(pair, &provider)?);
+        let key = Arc::new(certified(pair)?);
         let default = number == 0 && files.first_is_default;
         if default {
             names.set_default(key.clone());
@@ -134,46 +139,79 @@ pub(super) fn load(files: &TlsFiles) -> Result<Tls, TlsError> {
             });
         }
     }
-    let versions: &[_] = match files.key_exchange {
-        KeyExchange::PreferPostQuantum => &[&TLS13, &TLS12],
-        KeyExchange::RequirePostQuantum => &[&TLS13],
+    let maker = Maker {
+        clients: verifier(&files.clients, &provider)?,
+        listed: names.listed(),
+        names: Arc::new(names),
+        // Its keys are its own and change by themselves; a reload begins with new ones.
+        tickets: aws_lc_rs::Ticketer::new()?,
     };
-    let listed = names.listed();
-    let mut config = ServerConfig::builder_with_provider(provider.clone())
-        .with_protocol_versions(versions)?
-        .with_client_cert_verifier(verifier(&files.clients, &provider)?)
-        .with_cert_resolver(Arc::new(names));
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // Its keys are its own and change by themselves; a reload begins with new ones.
-    config.ticketer = aws_lc_rs::Ticketer::new()?;
+    let hybrid = match files.key_exchange {
+        KeyExchange::PreferPostQuantum => Some(maker.config(KeyExchange::RequirePostQuantum)?),
+        KeyExchange::RequirePostQuantum | KeyExchange::Classical => None,
+    };
     Ok(Tls {
-        config: Arc::new(config),
-        names: listed,
+        config: maker.config(files.key_exchange)?,
+        hybrid,
+        names: maker.listed,
     })
+}
+
+/// What the configurations of one door share: a session that began under one is taken up under another.
+struct Maker {
+    clients: Arc<dyn ClientCertVerifier>,
+    names: Arc<Names>,
+    listed: Vec<String>,
+    tickets: Arc<dyn ProducesTickets>,
+}
+
+impl Maker {
+    fn config(&self, exchange: KeyExchange) -> Result<Arc<ServerConfig>, TlsError> {
+        let versions: &[_] = match exchange {
+            KeyExchange::PreferPostQuantum | KeyExchange::Classical => &[&TLS13, &TLS12],
+            KeyExchange::RequirePostQuantum => &[&TLS13],
+        };
+        let mut config = ServerConfig::builder_with_provider(Arc::new(provider(exchange)))
+            .with_protocol_versions(versions)?
+            .with_client_cert_verifier(self.clients.clone())
+            .with_cert_resolver(self.names.clone());
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.ticketer = self.tickets.clone();
+        Ok(Arc::new(config))
+    }
 }
 
 fn provider(exchange: KeyExchange) -> CryptoProvider {
     let mut provider = aws_lc_rs::default_provider();
-    if exchange == KeyExchange::RequirePostQuantum {
-        provider.kx_groups = vec![aws_lc_rs::kx_group::X25519MLKEM768];
+    let hybrid = |group: &&dyn SupportedKxGroup| group.name() == HYBRID;
+    match exchange {
+        KeyExchange::PreferPostQuantum => {}
+        KeyExchange::RequirePostQuantum => provider.kx_groups.retain(hybrid),
+        KeyExchange::Classical => provider.kx_groups.retain(|group| !hybrid(group)),
     }
     provider
 }
 
-fn certified(pair: &CertificateFiles, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
+/// The key goes from the file into the library's hands, and is wiped wherever it was on the way.
+fn certified(pair: &CertificateFiles) -> Result<CertifiedKey, TlsError> {
     let chain = certificates(&pair.chain)?;
-    let key = PrivateKeyDer::from_pem_file(&pair.key).map_err(|error| {
-        let remedy = "give the file with the private key, unencrypted";
-        unread(&pair.key, error, "private key", remedy)
-    })?;
-    CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
-        RustlsError::InconsistentKeys(InconsistentKeys::KeyMismatch) => TlsError::KeyMismatch {
-            chain: pair.chain.clone(),
-            key: pair.key.clone(),
-        },
-        RustlsError::InvalidCertificate(_) => unusable(&pair.chain, error),
-        _ => unusable(&pair.key, error),
-    })
+    let remedy = "give the file with the private key, unencrypted";
+    let unread = |error| unread(&pair.key, error, "private key", remedy);
+    let text = std::fs::read(&pair.key).map_err(|cause| unread(pem::Error::Io(cause)))?;
+    let key = read_key(&Zeroizing::new(text)).map_err(unread)?;
+    let key =
+        aws_lc_rs::sign::any_supported_type(&key).map_err(|error| unusable(&pair.key, error))?;
+    let certified = CertifiedKey::new(chain, key);
+    match certified.keys_match() {
+        Ok(()) | Err(RustlsError::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(certified),
+        Err(RustlsError::InconsistentKeys(InconsistentKeys::KeyMismatch)) => {
+            Err(TlsError::KeyMismatch {
+                chain: pair.chain.clone(),
+                key: pair.key.clone(),
+            })
+        }
+        Err(error) => Err(unusable(&pair.chain, error)),
+    }
 }
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
