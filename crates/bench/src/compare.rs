@@ -68,9 +68,9 @@ fn moved(old: &[Sheet], new: &[Sheet]) -> Vec<Move> {
 fn row_moved(bench: &str, old: &Row, new: &Row, same_machine: bool) -> Option<Move> {
     let noise = [old.spread, new.spread].into_iter().flatten();
     let noise = noise.fold(FLOOR, f64::max);
-    let peer = |row: &Row, name: &str| row.beside.iter().find(|b| bare(&b.peer) == name).cloned();
+    let peer = |row: &Row, name: &str| row.beside.iter().find(|b| b.name() == name).cloned();
     let ratios = new.beside.first().and_then(|new| {
-        let name = bare(&new.peer);
+        let name = new.name();
         peer(old, name).map(|old| (old.ratio, new.ratio, format!("× {name}")))
     });
     let values = same_machine.then(|| (old.value, new.value, new.unit.clone()));
@@ -83,11 +83,6 @@ fn row_moved(bench: &str, old: &Row, new: &Row, same_machine: bool) -> Option<Mo
         noise,
     };
     (found.size() > noise).then_some(found)
-}
-
-/// A peer without the figure that is told beside its name.
-fn bare(peer: &str) -> &str {
-    peer.split(" of ").next().unwrap_or(peer)
 }
 
 impl Move {

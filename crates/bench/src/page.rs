@@ -1,9 +1,11 @@
 //! The page of results: made from what was measured last, never by hand.
 
+mod tables;
+
 use std::path::Path;
 
-use crate::peers::Kind;
-use crate::{edge, machine, overload, proxy, results};
+use crate::sheet::Sheet;
+use crate::{edge, overload, proxy, results};
 
 /// What it is called by.
 pub const NAME: &str = "page";
@@ -12,43 +14,49 @@ pub const ABOUT: &str = "writes docs/benchmarks.md from the results kept under t
 
 const PAGE: &str = "docs/benchmarks.md";
 
+/// Longer tables are for the report only.
+const ROWS_MAX: usize = 60;
+
 /// Writes the page, or says that there is nothing to write.
 pub fn page() -> Result<(), String> {
-    let parts = [
-        (PROXY, proxy::page()?),
-        (EDGE, edge::page()?),
-        (OVERLOAD, overload::page()?),
-    ];
-    if parts.iter().all(|(_, table)| table.is_none()) {
-        return Err(
-            "nothing is measured yet: `cargo xtask bench proxy`, `edge` or `overload`".to_owned(),
-        );
+    let sheets = results::all()?;
+    let sheets: Vec<Sheet> = sheets
+        .into_iter()
+        .filter(|sheet| !sheet.rows.is_empty())
+        .collect();
+    if sheets.is_empty() {
+        return Err("nothing is measured yet: `cargo xtask bench`".to_owned());
     }
-    let servers = Kind::ALL.into_iter().chain([Kind::Varnish]);
-    let versions = servers.filter_map(|kind| kind.version().ok());
-    let versions = versions.collect::<Vec<_>>().join(", ");
-    let text = text(&machine::class(), &versions, &parts);
-    results::write(Path::new(PAGE), &text)?;
+    let told = [
+        (proxy::NAME, PROXY, proxy::page()?),
+        (edge::NAME, EDGE, edge::page()?),
+        (overload::NAME, OVERLOAD, overload::page()?),
+    ];
+    let section = |sheet: &Sheet| {
+        let own = told
+            .iter()
+            .find(|(name, _, table)| *name == sheet.name && table.is_some());
+        match own {
+            Some((_, words, Some(table))) => format!("{words}{}{table}", tables::when(sheet)),
+            _ => tables::section(sheet, ROWS_MAX),
+        }
+    };
+    let sections: Vec<String> = sheets.iter().map(section).collect();
+    results::write(Path::new(PAGE), &text(&sheets, &sections))?;
     println!("{PAGE} is written");
     Ok(())
 }
 
-/// Parts that were not measured are left out.
-fn text(machine: &str, versions: &str, parts: &[(&str, Option<String>)]) -> String {
+fn text(sheets: &[Sheet], sections: &[String]) -> String {
     let today = results::today();
-    let mut page = format!(
+    format!(
         "# Benchmarks\n\n\
-         Written by `cargo xtask bench page` from what `cargo xtask bench proxy`, \
-         `cargo xtask bench edge` and `cargo xtask bench overload` measured; do not edit.\n\
-         {today}, {machine}; {versions}. Trust ratios and order, not digits: the machine is shared.\n"
-    );
-    for (words, table) in parts {
-        if let Some(table) = table {
-            page.push_str(words);
-            page.push_str(table);
-        }
-    }
-    page
+         Written by `cargo xtask bench page` on {today} from what `cargo xtask bench` measured; do not edit. The same\n\
+         results, with plots and every config, are in `target/bench/report.html` after a run. Trust ratios and order,\n\
+         not digits: the machine is shared.\n\n{}{}",
+        tables::standing(sheets),
+        sections.concat()
+    )
 }
 
 const PROXY: &str = "
@@ -83,14 +91,4 @@ S8 to S11 came last, and nothing was tuned for them.
 ";
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_part_that_was_not_measured_is_not_promised() {
-        let parts = [(PROXY, Some("| proxy |\n".to_owned())), (OVERLOAD, None)];
-        let page = text("2 cores", "nginx 1", &parts);
-        assert!(page.contains("| proxy |") && page.contains("2 cores; nginx 1."));
-        assert!(!page.contains("What is left"));
-    }
-}
+mod tests;

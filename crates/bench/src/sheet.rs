@@ -108,6 +108,13 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
+impl Beside {
+    /// The peer without the figure that may stand behind its name.
+    pub fn name(&self) -> &str {
+        self.peer.split(" of ").next().unwrap_or(&self.peer)
+    }
+}
+
 impl Row {
     /// A number without company.
     pub fn new(metric: &str, subject: &str, value: f64, unit: &str) -> Self {
@@ -146,7 +153,7 @@ impl Row {
         if self.beside.is_empty() {
             return self;
         }
-        let peers: Vec<&str> = self.beside.iter().map(|peer| peer.peer.as_str()).collect();
+        let peers: Vec<&str> = self.beside.iter().map(Beside::name).collect();
         let met = self.beside.iter().all(|peer| peer.ratio <= ratio);
         let words = format!("at most {ratio} × {}", peers.join(", "));
         self.goal = Some(Goal { words, met });
