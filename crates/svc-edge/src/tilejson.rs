@@ -5,7 +5,7 @@ use front_door::Visit;
 use http::Uri;
 use http_rules::authority::Authority;
 use serde_json::{Map, Value, json};
-use tile_pack::About;
+use tile_pack::{About, Bounds};
 
 /// Where clients find this edge: scheme, authority, and a path if it stands below one. Without a slash at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,9 +57,16 @@ pub(crate) fn tail(name: &str, about: &About) -> String {
     members.insert("scheme".to_owned(), json!("xyz"));
     members.insert("minzoom".to_owned(), json!(about.min_zoom));
     members.insert("maxzoom".to_owned(), json!(about.max_zoom));
-    let corners = [bounds.west, bounds.south, bounds.east, bounds.north];
+    let corners = corners(bounds);
     members.insert("bounds".to_owned(), json!(corners));
-    let center = json!([center.longitude, center.latitude, center.zoom]);
+    let zoom = center
+        .zoom
+        .clamp(about.min_zoom.min(about.max_zoom), about.max_zoom);
+    let center = json!([
+        within(center.longitude, 180.0),
+        within(center.latitude, 90.0),
+        zoom
+    ]);
     members.insert("center".to_owned(), center);
     if about.tile_format.is_vector() && !members.contains_key("vector_layers") {
         members.insert("vector_layers".to_owned(), json!([]));
@@ -67,6 +74,29 @@ pub(crate) fn tail(name: &str, about: &About) -> String {
     let whole = Value::Object(members).to_string();
     // Without the brace it begins with.
     whole[1..].to_owned()
+}
+
+/// West, south, east, north as clients accept them: on the globe, and the whole of it where they contradict. West may be
+/// greater than east: such bounds cross the date line.
+fn corners(bounds: &Bounds) -> [f64; 4] {
+    let (south, north) = (within(bounds.south, 90.0), within(bounds.north, 90.0));
+    match south <= north {
+        true => [
+            within(bounds.west, 180.0),
+            south,
+            within(bounds.east, 180.0),
+            north,
+        ],
+        false => [-180.0, -90.0, 180.0, 90.0],
+    }
+}
+
+/// So many degrees either way at most; what is no number is in the middle.
+fn within(degrees: f64, most: f64) -> f64 {
+    match degrees.is_nan() {
+        true => 0.0,
+        false => degrees.clamp(-most, most),
+    }
 }
 
 /// What is passed on from a pack's metadata.
@@ -131,5 +161,34 @@ mod tests {
         );
         assert_eq!(parsed["tilejson"], "3.0.0");
         assert_eq!(parsed["name"], "x");
+    }
+
+    // req: ED-01
+    // attack: L-23
+    #[test]
+    fn bounds_and_center_lie_on_the_globe_whatever_a_pack_says() {
+        let bounds = |west, south, east, north| {
+            corners(&Bounds {
+                west,
+                south,
+                east,
+                north,
+            })
+        };
+        assert_eq!(bounds(11.0, 43.0, 12.0, 44.0), [11.0, 43.0, 12.0, 44.0]);
+        assert_eq!(
+            bounds(170.0, -50.0, -170.0, -30.0),
+            [170.0, -50.0, -170.0, -30.0]
+        );
+        assert_eq!(
+            bounds(-214.7, -214.7, 214.7, 214.7),
+            [-180.0, -90.0, 180.0, 90.0]
+        );
+        assert_eq!(bounds(0.0, 20.0, 1.0, 10.0), [-180.0, -90.0, 180.0, 90.0]);
+        assert_eq!(
+            bounds(f64::NAN, 0.0, f64::INFINITY, 1.0),
+            [0.0, 0.0, 180.0, 1.0]
+        );
+        assert_eq!((within(200.0, 180.0), within(-91.0, 90.0)), (180.0, -90.0));
     }
 }

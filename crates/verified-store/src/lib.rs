@@ -28,8 +28,8 @@
 //! 6. A disk that is full, read-only or broken costs the writes and nothing else. One writer at a time finds out
 //!    whether it is good again.
 //!
-//! All calls block on the disk; none waits for anything else for long. There are no threads, no clock and no runtime
-//! here: call it from a bounded set of threads.
+//! All calls block on the disk; none waits for anything else for long. There is no clock and no runtime here, and no
+//! thread outlives a call (opening uses a few): call it from a bounded set of threads.
 
 mod error;
 mod files;

@@ -13,6 +13,8 @@ use std::path::Path;
 const LOCK: &str = "lock";
 const MARKER: &str = "verified-store";
 const MARKER_DRAFT: &str = "verified-store.new";
+/// Threads that look at what is there.
+const LOOKERS: u8 = 4;
 /// What the marker says. Another layout is another version.
 const VERSION: &str = "verified-store 1\n";
 
@@ -129,12 +131,7 @@ pub(crate) fn take_stock(
     counters: &Counters,
     charge: impl Fn(u64) -> u64,
 ) -> io::Result<()> {
-    let mut found = Vec::new();
-    for shard in 0..=u8::MAX {
-        for entry in fs::read_dir(tree.shard(shard))? {
-            look_at(tree, &entry?, shard, counters, &mut found)?;
-        }
-    }
+    let mut found = look_around(tree, counters)?;
     found.sort_unstable_by_key(|object| object.written);
     for object in found {
         index.insert(object.hash, object.len, charge(object.len));
@@ -143,6 +140,33 @@ pub(crate) fn take_stock(
         }
     }
     Ok(())
+}
+
+/// Everything in all directories, by a few threads that end before this does: most of a start is waiting for what the
+/// file system says of each file.
+fn look_around(tree: &Tree, counters: &Counters) -> io::Result<Vec<Found>> {
+    let look = |part: u8| {
+        let mut found = Vec::new();
+        for shard in (part..=u8::MAX).step_by(usize::from(LOOKERS)) {
+            for entry in fs::read_dir(tree.shard(shard))? {
+                look_at(tree, &entry?, shard, counters, &mut found)?;
+            }
+        }
+        Ok(found)
+    };
+    std::thread::scope(|scope| {
+        let lookers: Vec<_> = (0..LOOKERS)
+            .map(|part| scope.spawn(move || look(part)))
+            .collect();
+        let mut all = Vec::new();
+        for looker in lookers {
+            let found: io::Result<Vec<Found>> = looker
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("a look failed")));
+            all.append(&mut found?);
+        }
+        Ok(all)
+    })
 }
 
 fn look_at(
