@@ -25,6 +25,7 @@ pub mod machine;
 pub mod memory;
 pub mod micro;
 pub mod node;
+pub mod oap_codec;
 pub mod origin;
 pub mod overload;
 pub mod overload_sim;
@@ -59,4 +60,5 @@ pub const ALL: &[Benchmark] = &[
     fair_queue::BENCHMARK,
     quota::BENCHMARK,
     passport::BENCHMARK,
+    oap_codec::BENCHMARK,
 ];

@@ -8,6 +8,8 @@ use crate::{Flags, Frame, Header, Violation, app_proto};
 
 /// The most that is asked for at once: a peer that announces much and sends nothing shall cost nothing.
 const WANT_BYTES_MAX: usize = 64 * 1024;
+/// Room for many small frames in one read.
+const ROOM_BYTES: usize = 16 * 1024;
 
 /// The reading half of the codec. It keeps nothing but its limit: a frame stays in the caller's buffer until it is
 /// whole, and then leaves it without being copied.
@@ -54,7 +56,20 @@ impl Decoder {
         }))
     }
 
-    /// How much more to make room for before reading on.
+    /// Makes room to read into, for as much as is known to come and for some more: a buffer is allocated for many
+    /// small frames, or for some large ones.
+    pub fn make_room(&self, inbox: &mut BytesMut) {
+        let want = self.want(inbox);
+        if inbox.capacity() - inbox.len() >= want {
+            return;
+        }
+        inbox.reserve(match want > ROOM_BYTES {
+            true => 3 * WANT_BYTES_MAX,
+            false => ROOM_BYTES,
+        });
+    }
+
+    /// How much more is known to come of the frame that has begun, as far as that may be made room for.
     pub fn want(&self, inbox: &BytesMut) -> usize {
         let length = match inbox.first_chunk::<4>() {
             Some(length) => u32::from_be_bytes(*length).min(self.frame_bytes_max) as usize,

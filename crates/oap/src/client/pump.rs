@@ -12,8 +12,6 @@ use super::link::Link;
 use super::{Failure, Settings};
 use crate::{Decoder, Event, Frame, Session};
 
-/// Room for many small frames in one read.
-const READ_BYTES: usize = 16 * 1024;
 /// Payloads from here on are written from where they are.
 const COPIED_BYTES_MAX: usize = 8 * 1024;
 /// A batch of frames is written once it is this large.
@@ -101,7 +99,7 @@ async fn fill(
     inbox: &mut BytesMut,
     decoder: &Decoder,
 ) -> Result<(), Failure> {
-    inbox.reserve(decoder.want(inbox).max(READ_BYTES));
+    decoder.make_room(inbox);
     match reader.read_buf(inbox).await {
         Ok(0) => Err(Failure::lost("the server closed")),
         Ok(_) => Ok(()),
