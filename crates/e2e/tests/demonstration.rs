@@ -11,12 +11,13 @@ use testkit::http;
 use testkit::process::{Pipe, Program};
 
 /// The built-in demonstration with every port a free one.
-const FREE: [&str; 6] = [
+const FREE: [&str; 7] = [
     "admin.listen=127.0.0.1:0",
     "demo.listen=127.0.0.1:0",
     "demo.crowd.origin=127.0.0.1:0",
     "gateway.listen=[\"127.0.0.1:0\"]",
     "edge.listen=[\"127.0.0.1:0\"]",
+    "transport.listen=[\"127.0.0.1:0\"]",
     "overlay.listen=[\"127.0.0.1:0\"]",
 ];
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use kernel::admin::{Admin, Doing, Route};
 use serde_json::{Value, json};
+use svc_transport::Transport;
 
 /// Set, a node under amnesia lets its user look into its memory.
 const OPEN_TO_SCANS: &str = "MACRONODE_CHAOS_OPEN_TO_SCANS";
@@ -19,6 +20,12 @@ const LINGER: &str = "MACRONODE_CHAOS_LINGER_MS";
 static WRITE: Route = Route::acts(
     "/chaos/write",
     "tries every way to write, in the directory `?dir=`, and says what came of each",
+    anything,
+);
+
+static KILL: Route = Route::acts(
+    "/chaos/transport/kill",
+    "kills `?workers=` workers of the transport, in the middle of whatever they do",
     anything,
 );
 
@@ -45,8 +52,21 @@ pub(crate) fn linger() {
 }
 
 /// The admin server with everything that tests ask for.
-pub(crate) fn with_actions(admin: Admin) -> Admin {
-    admin.with_action(&WRITE, Arc::new(write))
+pub(crate) fn with_actions(admin: Admin, transport: Option<Arc<Transport>>) -> Admin {
+    let kill = move |query: String| -> Doing {
+        let transport = transport.clone();
+        Box::pin(async move {
+            let transport = transport.ok_or("the transport of this node is off")?;
+            let count = query
+                .strip_prefix("workers=")
+                .and_then(|count| count.parse().ok());
+            let count = count.ok_or("say how many: workers=")?;
+            transport.kill(count);
+            Ok(json!({ "killed": count }))
+        })
+    };
+    let admin = admin.with_action(&WRITE, Arc::new(write));
+    admin.with_action(&KILL, Arc::new(kill))
 }
 
 fn write(query: String) -> Doing {

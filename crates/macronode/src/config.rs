@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use strict_config::{ConfigText, Loaded, Mistakes, Report, Secret, Sources, load};
 use svc_edge::config::EdgeText;
 use svc_gateway::config::GatewayText;
+use svc_transport::config::TransportText;
 
+use crate::bridge;
 use crate::cli::{BuiltIn, ConfigArgs};
 use crate::demo::config::DemoText;
 use crate::overlay::config::OverlayText;
@@ -39,6 +41,8 @@ pub(crate) struct NodeText {
     pub(crate) gateway: Option<GatewayText>,
     /// The edge; absent: off.
     pub(crate) edge: Option<EdgeText>,
+    /// The transport, a door for requests in frames; absent: off.
+    pub(crate) transport: Option<TransportText>,
     /// The overlay, the node's own API; absent: off.
     pub(crate) overlay: Option<OverlayText>,
     /// Nothing is written to a disk, which the kernel enforces, and memory is wiped when it is freed. A config that
@@ -214,6 +218,12 @@ impl ConfigText for NodeText {
             let amnesia = self.amnesia;
             report.within("edge", |report| edge.contradictions(amnesia, report));
         }
+        if let Some(transport) = &self.transport {
+            let (has_gateway, opcodes) = (self.gateway.is_some(), bridge::opcodes());
+            report.within("transport", |report| {
+                transport.contradictions(has_gateway, &opcodes, report);
+            });
+        }
         if let Some(overlay) = &self.overlay {
             report.within("overlay", |report| overlay.contradictions(report));
         }
@@ -255,6 +265,8 @@ pub(crate) struct Settings {
     pub(crate) gateway: Option<Arc<GatewayText>>,
     /// The edge, if it is on.
     pub(crate) edge: Option<Arc<EdgeText>>,
+    /// The transport, if it is on.
+    pub(crate) transport: Option<Arc<TransportText>>,
     /// The overlay, if it is on.
     pub(crate) overlay: Option<Arc<OverlayText>>,
     /// The demonstration, if it is on.
@@ -272,6 +284,7 @@ impl From<&NodeText> for Settings {
             log_level: text.log.level.clone(),
             gateway: text.gateway.clone().map(Arc::new),
             edge: text.edge.clone().map(Arc::new),
+            transport: text.transport.clone().map(Arc::new),
             overlay: text.overlay.clone().map(Arc::new),
             demo: text.demo.as_ref().map(Into::into),
         }

@@ -12,6 +12,8 @@ use listenfd::ListenFd;
 use svc_edge::{Edge, tree as edge};
 use svc_gateway::Gateway;
 use svc_gateway::tree as gateway;
+use svc_transport::config::TransportText;
+use svc_transport::tree as transport;
 
 use crate::config::NodeText;
 use crate::demo::origin::ORIGIN;
@@ -31,6 +33,10 @@ pub(crate) struct Doors {
     pub(crate) edge: Vec<Arc<Door>>,
     /// Of the edge, with TLS.
     pub(crate) edge_tls: Vec<Arc<Door>>,
+    /// Of the transport, without TLS.
+    pub(crate) transport: Vec<Arc<Door>>,
+    /// Of the transport, with TLS.
+    pub(crate) transport_tls: Vec<Arc<Door>>,
     /// Of the overlay, without TLS.
     pub(crate) overlay: Option<Arc<Door>>,
     /// Of the overlay, with TLS.
@@ -119,6 +125,10 @@ impl Doors {
         let (plain, secure) = of_edge.unwrap_or_default();
         let edge = doors("edge.listen", &edge::HTTP, plain)?;
         let edge_tls = doors("edge.tls.listen", &edge::TLS, secure)?;
+        let of_transport = text.transport.as_ref().map(TransportText::addresses);
+        let (plain, secure) = of_transport.unwrap_or_default();
+        let transport = doors("transport.listen", &transport::TCP, plain)?;
+        let transport_tls = doors("transport.tls.listen", &transport::TLS, secure)?;
         let of_overlay = text.overlay.as_ref().map(OverlayText::addresses);
         let (plain, secure) = of_overlay.unwrap_or_default();
         let http = std::slice::from_ref(&overlay::HTTP);
@@ -133,6 +143,8 @@ impl Doors {
             gateway_tls,
             edge,
             edge_tls,
+            transport,
+            transport_tls,
             overlay,
             overlay_tls,
             demo,
@@ -159,7 +171,9 @@ impl Doors {
             self.origin.as_ref(),
         ];
         let edge = self.edge.iter().chain(&self.edge_tls);
-        gateway.chain(edge).chain(others.into_iter().flatten())
+        let transport = self.transport.iter().chain(&self.transport_tls);
+        let services = gateway.chain(edge).chain(transport);
+        services.chain(others.into_iter().flatten())
     }
 
     /// Where each door listens.
@@ -182,7 +196,14 @@ impl Inherited {
         let names: Vec<&str> = names.split(':').collect();
         let mut fds = ListenFd::from_env();
         // By their whole names: `edge.socket` is what a unit is called, and no door.
-        let services = [&gateway::HTTP, &gateway::TLS, &edge::HTTP, &edge::TLS];
+        let services = [
+            &gateway::HTTP,
+            &gateway::TLS,
+            &edge::HTTP,
+            &edge::TLS,
+            &transport::TCP,
+            &transport::TLS,
+        ];
         let ours = |name: &str| {
             let of_service = services
                 .iter()

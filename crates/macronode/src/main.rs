@@ -8,6 +8,7 @@ use cli::{Cli, Command};
 use exit::Exit;
 
 mod amnesia;
+mod bridge;
 #[cfg(feature = "chaos")]
 mod chaos;
 mod cli;

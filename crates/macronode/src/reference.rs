@@ -15,13 +15,14 @@ use crate::exit::Exit;
 use crate::{demo, overlay, tree};
 
 /// What every crate brings into the node.
-static TABLES: [&Tables; 8] = [
+static TABLES: [&Tables; 9] = [
     &KERNEL,
     &gateway::TABLES,
     &gateway::DOOR_TABLES,
     &gateway::UPSTREAM_TABLES,
     &svc_edge::tree::TABLES,
     &svc_edge::tree::ORIGIN_TABLES,
+    &svc_transport::tree::TABLES,
     &overlay::tree::TABLES,
     &demo::TABLES,
 ];
@@ -322,6 +323,25 @@ fn reasons() -> String {
         row
     });
     push_table(&mut text, &head, edge.collect());
+    text.push_str(
+        "\n## The transport\n\nIn frames: the reason stands in the payload of the answer. First what ends a connection, \
+         which `transport_violations_total{reason}` counts; then what is of one request.\n\n",
+    );
+    let head = ["reason", "status", "ends", "worth trying again", "meaning"];
+    let transport = svc_transport::reasons().into_iter().map(|reason| {
+        let retry = match reason.retry_after {
+            true => "as `retry_after_ms` says",
+            false => "no",
+        };
+        let ends = match reason.closes {
+            true => "the connection",
+            false => "the request",
+        };
+        let mut row = row(reason.reason, reason.status, retry, &reason.doc);
+        row.insert(2, ends.to_owned());
+        row
+    });
+    push_table(&mut text, &head, transport.collect());
     text
 }
 

@@ -92,10 +92,13 @@ fn invitation(doors: &Doors) -> Option<String> {
             let overlay = doors.overlay.as_ref().map(|overlay| overlay.address());
             let overlay =
                 overlay.map(|overlay| format!("curl http://{overlay}/v1/tenants\n       "));
+            let frames = doors.transport.first().map(|door| door.address());
+            let frames = frames.map(|door| format!("macronode oap hello {door}\n       "));
             format!(
                 "{}curl -i -H 'x-tenant: gold' http://{gateway}/\n       \
-                 {}macronode top --admin {admin}",
+                 {}{}macronode top --admin {admin}",
                 map.unwrap_or_default(),
+                frames.unwrap_or_default(),
                 overlay.unwrap_or_else(|| format!("curl http://{admin}/gateway\n       "))
             )
         }

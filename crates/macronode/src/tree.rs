@@ -14,6 +14,7 @@ use serde_json::json;
 use svc_edge::{Edge, tree as edge};
 use svc_gateway::Gateway;
 use svc_gateway::tree as gateway;
+use svc_transport::{Transport, tree as transport};
 
 use crate::cli::BuiltIn;
 use crate::config::{NodeText, Settings, door_limits};
@@ -42,7 +43,7 @@ pub(crate) static CONFIG: ChildSpec = ChildSpec {
 };
 
 /// Every child this node may have, for the reference page.
-pub(crate) static SPECS: [&ChildSpec; 36] = [
+pub(crate) static SPECS: [&ChildSpec; 46] = [
     &ADMIN,
     &CONFIG,
     &reporter::REPORTER,
@@ -70,6 +71,16 @@ pub(crate) static SPECS: [&ChildSpec; 36] = [
     &edge::TLS[1],
     &edge::TLS[2],
     &edge::TLS[3],
+    &transport::WORKERS,
+    &transport::CERTIFICATES,
+    &transport::TCP[0],
+    &transport::TCP[1],
+    &transport::TCP[2],
+    &transport::TCP[3],
+    &transport::TLS[0],
+    &transport::TLS[1],
+    &transport::TLS[2],
+    &transport::TLS[3],
     &overlay::tree::EVENTS,
     &overlay::tree::HTTP,
     &overlay::tree::TLS,
@@ -99,6 +110,8 @@ pub(crate) struct Parts {
     pub(crate) gateway: Option<Arc<Gateway>>,
     /// The edge, if it is on.
     pub(crate) edge: Option<Arc<Edge>>,
+    /// The transport, if it is on.
+    pub(crate) transport: Option<Arc<Transport>>,
     /// What reloads change of the overlay, if it is on.
     pub(crate) overlay: Option<LiveFront>,
     /// The way to a successor.
@@ -127,6 +140,19 @@ pub(crate) fn children(text: &NodeText, parts: &Parts) -> Vec<Child> {
     if let Some(edge) = &parts.edge {
         let (plain, secure) = (parts.doors.edge.clone(), parts.doors.edge_tls.clone());
         children.extend(edge::children(edge, &parts.kernel, plain, secure));
+    }
+    if let (Some(text), Some(transport)) = (&text.transport, &parts.transport) {
+        let (plain, secure) = (
+            parts.doors.transport.clone(),
+            parts.doors.transport_tls.clone(),
+        );
+        children.extend(transport::children(
+            transport,
+            text,
+            &parts.kernel,
+            plain,
+            secure,
+        ));
     }
     if let Some(front) = &parts.overlay {
         let overlay = Overlay::new(front, parts);
@@ -210,7 +236,7 @@ fn admin(text: &NodeText, parts: &Parts) -> Child {
     };
     let admin = admin.with_action(&svc_edge::purge::ACTION, Arc::new(purge));
     #[cfg(feature = "chaos")]
-    let admin = crate::chaos::with_actions(admin);
+    let admin = crate::chaos::with_actions(admin, parts.transport.clone());
     let (admin, door, bounds) = (
         Arc::new(admin),
         parts.doors.admin.clone(),

@@ -55,10 +55,13 @@ fn believe(header: &Header) -> Result<(), Refusal> {
 /// How long it may take until the answer begins: what the client asks for, at most what the opcode allows.
 fn patience(entry: &Entry, meta: &Meta) -> Duration {
     let most = entry.opcode.deadline;
-    let asked = meta.deadline_ms.map(|ms| Duration::from_millis(ms.into()));
-    asked.map_or(most, |asked| {
+    wish(meta).map_or(most, |asked| {
         asked.clamp(LEAST_DEADLINE, most.max(LEAST_DEADLINE))
     })
+}
+
+fn wish(meta: &Meta) -> Option<Duration> {
+    meta.deadline_ms.map(|ms| Duration::from_millis(ms.into()))
 }
 
 /// A place at the gate of its opcode, a worker, and then its service.
@@ -94,6 +97,7 @@ fn ask(message: Message, until: Instant) -> Ask {
         app_proto: message.header.app_proto,
         opcode: message.header.code,
         tenant: message.header.tenant,
+        wish: wish(&message.meta),
         token: message.meta.token.or(message.token),
         trace: message.meta.trace,
         until,

@@ -56,6 +56,8 @@ pub struct Ask {
     pub token: Option<Bytes>,
     /// The `traceparent`, if the client sent one.
     pub trace: Option<Bytes>,
+    /// How long the client will wait for the answer, if it says.
+    pub wish: Option<Duration>,
     /// When the answer has to have begun.
     pub until: Instant,
     /// Who asks, and through what.

@@ -74,17 +74,21 @@ impl Transport {
         }))
     }
 
-    /// Another config: its gates from the next request on, the rest from the next connection on.
-    pub fn apply(&self, text: &TransportText) -> Result<(), String> {
-        self.plan_by(text)?;
-        self.plan().counter.renew();
-        Ok(())
+    /// Makes ready for another config: once committed, its gates hold from the next request on, the rest from the next
+    /// connection on.
+    pub fn prepare(
+        self: &Arc<Self>,
+        text: &TransportText,
+    ) -> Result<Box<dyn FnOnce() + Send>, String> {
+        let (transport, plan) = (self.clone(), Arc::new(self.plan_by(text)?));
+        Ok(Box::new(move || {
+            transport.plan.store(plan.clone());
+            plan.counter.renew();
+        }))
     }
 
-    fn plan_by(&self, text: &TransportText) -> Result<(), String> {
-        let plan = Plan::new(text, &self.gates, &self.services, self.timeline.now())?;
-        self.plan.store(Arc::new(plan));
-        Ok(())
+    fn plan_by(&self, text: &TransportText) -> Result<Plan, String> {
+        Plan::new(text, &self.gates, &self.services, self.timeline.now())
     }
 
     /// The gates of its opcodes, those of earlier configs included, the hardest pressed first.
@@ -122,7 +126,8 @@ impl Transport {
     /// Reads the certificates again, and takes them over if they can be used. Reads from the disk.
     pub(crate) fn renew_certificates(&self) -> Result<(), String> {
         let text = self.plan().text.clone();
-        self.plan_by(&text)
+        self.plan.store(Arc::new(self.plan_by(&text)?));
+        Ok(())
     }
 }
 

@@ -47,6 +47,11 @@ fn addresses(text: &NodeText) -> Vec<(&'static str, SocketAddr)> {
         all.extend(plain.into_iter().map(|at| ("edge.listen", at)));
         all.extend(secure.into_iter().map(|at| ("edge.tls.listen", at)));
     }
+    if let Some(transport) = &text.transport {
+        let (plain, secure) = transport.addresses();
+        all.extend(plain.into_iter().map(|at| ("transport.listen", at)));
+        all.extend(secure.into_iter().map(|at| ("transport.tls.listen", at)));
+    }
     if let Some(overlay) = &text.overlay {
         let (plain, secure) = overlay.addresses();
         all.extend(plain.into_iter().map(|at| ("overlay.listen", at)));

@@ -4,8 +4,10 @@ use kernel::Kernel;
 use rcgen::generate_simple_self_signed;
 use svc_edge::Edge;
 use svc_gateway::Gateway;
+use svc_transport::Transport;
 
 use super::*;
+use crate::bridge;
 
 /// Where the examples keep their files.
 const HOME: &str = "/etc/macronode";
@@ -68,6 +70,10 @@ async fn every_example_is_valid_and_makes_what_it_is_of() {
         let loaded = loaded.unwrap_or_else(|mistakes| panic!("{name}: {mistakes}"));
         let (kernel, _publisher) = Kernel::new();
         let (gateway, edge) = (&loaded.text.gateway, &loaded.text.edge);
+        if let Some(transport) = &loaded.text.transport {
+            let made = Transport::new(&kernel, transport, bridge::services(transport, None));
+            assert!(made.is_ok(), "{name}: {:?}", made.err());
+        }
         assert!(gateway.is_some() || edge.is_some(), "{name}");
         if let Some(gateway) = gateway {
             let made = Gateway::new(&kernel, gateway);
@@ -100,7 +106,7 @@ fn an_example_on_a_machine_without_its_files_is_refused() {
 #[test]
 fn every_example_is_on_a_page() {
     let page = |name: &str| std::fs::read_to_string(documents().join(name)).unwrap();
-    let pages = [page("gateway.md"), page("edge.md")].concat();
+    let pages = [page("gateway.md"), page("edge.md"), page("transport.md")].concat();
     for (name, _) in examples() {
         assert!(pages.contains(&format!("(examples/{name})")), "{name}");
     }

@@ -47,15 +47,12 @@ fn doors(text: &TransportText, report: &mut Report) {
 }
 
 fn secure(tls: &TlsText, report: &mut Report) {
-    let asks = tls.client_certificates != ClientCertificates::Off;
-    if asks && tls.client_ca.is_none() {
-        let what = "nobody is named who may sign clients' certificates";
-        report.contradiction(&["client_certificates"], what, "set client_ca");
+    if tls.client_certificates != ClientCertificates::Off && tls.client_ca.is_none() {
+        let what = "client certificates are asked for, and nobody may sign them";
+        report.contradiction(&["client_certificates", "client_ca"], what, "set client_ca");
     }
-    if !asks && tls.client_ca.is_some() {
-        let what = "client_ca is of no use while clients are not asked for certificates";
-        let remedy = "set client_certificates = \"optional\" or \"required\", or remove client_ca";
-        report.contradiction(&["client_ca"], what, remedy);
+    if let Err(error) = tls.load() {
+        report.contradiction(&["certificates"], error.to_string(), "mend the files named");
     }
 }
 

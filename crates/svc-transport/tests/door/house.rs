@@ -208,8 +208,9 @@ impl House {
     pub(crate) fn metric(&self, series: &str) -> u64 {
         self.kernel.registry.sample();
         let text = self.kernel.registry.render();
-        let line = text.lines().find_map(|line| line.strip_prefix(series));
-        line.map_or(0, |value| value.trim().parse::<f64>().unwrap() as u64)
+        let line = text.lines().find(|line| line.starts_with(series));
+        let value = line.and_then(|line| line.rsplit(' ').next());
+        value.map_or(0, |value| value.parse::<f64>().unwrap() as u64)
     }
 
     /// How many requests wait for the test to let them go.

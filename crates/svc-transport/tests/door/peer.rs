@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use oap::{Agreed, Decoder, Event, Frame, Hello, Meta, Opening, Problem, Session};
+use oap::{Agreed, Decoder, Event, Flags, Frame, Header, Hello, Meta, Opening, Problem, Session};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
 use super::house::House;
@@ -19,6 +20,29 @@ pub(crate) struct Peer {
     pub(crate) session: Session,
     decoder: Decoder,
     inbox: BytesMut,
+}
+
+/// The half of a peer that hears.
+pub(crate) struct Hearing<'a> {
+    stream: ReadHalf<'a>,
+    decoder: Decoder,
+    inbox: &'a mut BytesMut,
+}
+
+impl Hearing<'_> {
+    /// The next frame, if there is one more.
+    pub(crate) async fn frame(&mut self) -> Option<Frame> {
+        loop {
+            if let Some(frame) = self.decoder.decode(self.inbox).unwrap() {
+                return Some(frame);
+            }
+            let read = timeout(PATIENCE, self.stream.read_buf(self.inbox));
+            match read.await.expect("something is said in time") {
+                Ok(0) | Err(_) => return None,
+                Ok(_) => {}
+            }
+        }
+    }
 }
 
 impl Peer {
@@ -61,6 +85,46 @@ impl Peer {
         self.stream.write_all(bytes).await.unwrap();
     }
 
+    /// The same, of who may have been closed; whether it could be said.
+    pub(crate) async fn try_raw(&mut self, bytes: &[u8]) -> bool {
+        self.stream.write_all(bytes).await.is_ok()
+    }
+
+    /// Says that nothing more is said.
+    pub(crate) async fn half_close(&mut self) {
+        self.stream.shutdown().await.unwrap();
+    }
+
+    /// Both halves, for who speaks and hears at once.
+    pub(crate) fn split(&mut self) -> (Hearing<'_>, WriteHalf<'_>) {
+        let (reading, writing) = self.stream.split();
+        let hearing = Hearing {
+            stream: reading,
+            decoder: self.decoder,
+            inbox: &mut self.inbox,
+        };
+        (hearing, writing)
+    }
+
+    /// The next frame, an answer to what the session knows nothing of.
+    pub(crate) async fn untracked(&mut self) -> (u64, u16, Bytes) {
+        let frame = self.frame().await.expect("the connection goes on");
+        (frame.header.corr_id, frame.header.code, frame.payload)
+    }
+
+    /// A request that the session knows nothing of.
+    pub(crate) fn plain_request(&self, corr_id: u64) -> Frame {
+        Frame {
+            header: Header {
+                flags: Flags::REQ,
+                code: 1,
+                corr_id,
+                ..Header::default()
+            },
+            ..Frame::default()
+        }
+    }
+
     /// Asks in one frame; its id.
     pub(crate) async fn ask(&mut self, app_proto: u16, opcode: u16, payload: &[u8]) -> u64 {
         let opening = Opening {
@@ -81,16 +145,7 @@ impl Peer {
 
     /// The next frame, if there is one more.
     pub(crate) async fn frame(&mut self) -> Option<Frame> {
-        loop {
-            if let Some(frame) = self.decoder.decode(&mut self.inbox).unwrap() {
-                return Some(frame);
-            }
-            let read = timeout(PATIENCE, self.stream.read_buf(&mut self.inbox));
-            match read.await.expect("something is said in time") {
-                Ok(0) | Err(_) => return None,
-                Ok(_) => {}
-            }
-        }
+        self.split().0.frame().await
     }
 
     /// What the next frame means.
