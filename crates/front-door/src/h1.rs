@@ -30,8 +30,11 @@ mod seat;
 mod upgrade;
 mod wire;
 
-/// Serves a connection to its end. A function of its own would keep room for its arguments beside what it moves them to,
-/// and a block does not.
+/// Serves a connection to its end.
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an async function keeps room for its arguments beside what it moves them to, a block does not"
+)]
 pub(crate) fn serve<S: Service>(
     house: Arc<House<S>>,
     mut wire: Wire,
@@ -93,7 +96,8 @@ async fn awake<S: Service>(house: &House<S>, wire: Wire) -> Option<Wire> {
 async fn exchange<S: Service>(house: &House<S>, seat: &mut Seat, head: Request) -> After {
     seat.wire.works();
     let terms = head.terms;
-    let (mut feed, upload) = Feed::begin(&head, &mut seat.wire.inbox, &seat.line);
+    let begun = poll_fn(|cx| Poll::Ready(Feed::begin(&head, &mut seat.wire, cx)));
+    let (mut feed, upload) = begun.await;
     let (request, promise) = assemble(head, upload);
     let line = seat.line.clone();
     let called = {

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 /// Bytes read at a time while nothing bigger is set up to take them.
-const SIP: usize = 2048;
+pub(crate) const SIP: usize = 2048;
 
 /// A TCP stream, part of which has been read to find out what it is.
 pub(crate) struct Early {

@@ -1,19 +1,17 @@
 //! The reading side of a request that is being answered: its body, then whether its sender is still there.
 
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::BytesMut;
 use http1_wire::{BodyReader, Framing, Request, Sending};
 
 use super::mail::{self, Sender, Wish};
 use super::outbox::Outbox;
-use super::wire::Wire;
-use crate::line::Line;
+use super::wire::{READ_BYTES, Wire};
 use crate::upload::{Upload, UploadError};
 
-/// Bytes of a body that are read at once.
+/// Bytes of a body that are read at once, and room for what may follow it.
 const BODY_BYTES: usize = 64 * 1024;
+const BEYOND_BYTES: usize = 1024;
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// The client went away before it had its answer.
@@ -44,24 +42,25 @@ impl Feed {
     /// Takes what is here of the body; what is not here is read when somebody asks for it.
     pub(super) fn begin(
         request: &Request,
-        inbox: &mut BytesMut,
-        line: &Arc<Line>,
+        wire: &mut Wire,
+        cx: &mut Context<'_>,
     ) -> (Self, Upload) {
         let mut feed = Self::none();
         let framing = match request.body {
             Sending::Length(0) => return (feed, Upload::nothing()),
-            Sending::Length(length) if length <= inbox.len() as u64 => {
-                let whole = inbox.split_to(length as usize).freeze();
-                return (feed, Upload::whole(whole));
+            Sending::Length(length) => {
+                if let Some(whole) = wire.take_whole(length, cx) {
+                    return (feed, Upload::whole(whole));
+                }
+                Framing::Length(length)
             }
-            Sending::Length(length) => Framing::Length(length),
             Sending::Chunked => Framing::Chunked,
         };
         feed.expects = request.expects && !request.terms.old;
         feed.body = BodyReader::new(framing);
         let (sender, receiver) = mail::pair();
         feed.mail = Some(sender);
-        let upload = Upload::mailed(receiver, feed.body.left(), line);
+        let upload = Upload::mailed(receiver, feed.body.left(), &wire.line);
         (feed, upload)
     }
 
@@ -90,7 +89,7 @@ impl Feed {
             let piece = match self.body.next(&mut wire.inbox) {
                 Ok(Some(piece)) => Some(Ok(piece)),
                 Ok(None) if self.body.is_done() => None,
-                Ok(None) => match ready!(wire.poll_fill(BODY_BYTES, cx)) {
+                Ok(None) => match ready!(wire.poll_fill(room(&self.body), cx)) {
                     Ok(1..) => continue,
                     Ok(0) => Some(Err(UploadError::gone("the body ends early"))),
                     Err(error) => Some(Err(UploadError::gone(error))),
@@ -117,7 +116,7 @@ impl Feed {
                 Ok(None) if self.body.is_done() => {}
                 Ok(None) if !looked => {
                     looked = true;
-                    let _here_or_not = wire.poll_fill(BODY_BYTES, cx);
+                    let _here_or_not = wire.poll_fill(room(&self.body), cx);
                 }
                 Ok(None) | Err(_) => {
                     self.lost = true;
@@ -132,7 +131,7 @@ impl Feed {
         if self.lost || !wire.inbox.is_empty() {
             return Poll::Pending;
         }
-        match ready!(wire.poll_fill(0, cx)) {
+        match ready!(wire.poll_fill(READ_BYTES, cx)) {
             Ok(1..) => Poll::Pending,
             Ok(0) | Err(_) => Poll::Ready(Err(Gone)),
         }
@@ -157,8 +156,11 @@ impl Feed {
         cx: &mut Context<'_>,
     ) -> Poll<bool> {
         while self.mail.is_some() {
-            if ready!(self.poll(wire, out, cx)).is_err() {
-                return Poll::Ready(false);
+            match self.poll(wire, out, cx) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(Gone)) => return Poll::Ready(false),
+                Poll::Pending if self.mail.is_some() => return Poll::Pending,
+                Poll::Pending => break,
             }
         }
         Poll::Ready(!self.lost)
@@ -168,4 +170,12 @@ impl Feed {
     pub(super) fn is_unread(&self) -> bool {
         self.lost || self.mail.is_some()
     }
+}
+
+/// Room that is worth having for the next read of a body.
+fn room(body: &BodyReader) -> usize {
+    body.left().map_or(BODY_BYTES, |left| {
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        left.min(BODY_BYTES) + BEYOND_BYTES
+    })
 }

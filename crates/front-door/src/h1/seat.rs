@@ -17,7 +17,7 @@ use http1_wire::{
 
 use super::feed::{Feed, Gone};
 use super::outbox::{Outbox, Sending};
-use super::wire::Wire;
+use super::wire::{READ_BYTES, Wire};
 use crate::line::Line;
 use crate::pulse::{Order, Today};
 
@@ -95,7 +95,7 @@ impl Seat {
                     Err(why) => return Poll::Ready(Heard::Unreadable(why)),
                 }
             }
-            match self.wire.poll_fill(0, cx) {
+            match self.wire.poll_fill(READ_BYTES, cx) {
                 Poll::Ready(Ok(1..)) => {}
                 Poll::Ready(Ok(0)) if !reader.has_begun() => return Poll::Ready(Heard::Over),
                 Poll::Ready(_) => return Poll::Ready(Heard::Lost),

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWrite};
 use super::upgrade::Upgraded;
 use crate::line::Line;
 use crate::pulse::{Order, Stance};
-use crate::socket::{Socket, poll_sip};
+use crate::socket::{SIP, Socket, poll_sip};
 
 /// How long someone who has shaken hands may take to ask, while the door closes.
 const FIRST_WORD_TICKS: u32 = 2;
@@ -21,14 +21,18 @@ const FIRST_WORD_TICKS: u32 = 2;
 const LINGER_TICKS: u32 = 10;
 const LINGER_BYTES: usize = 4 << 20;
 /// Room for what is read, and the least of it that is worth a read.
-const READ_BYTES: usize = 8 * 1024;
+pub(super) const READ_BYTES: usize = 8 * 1024;
 const LEAST_BYTES: usize = 2 * 1024;
+/// Bodies up to this are taken whole if all of them is here.
+const WHOLE_BYTES: usize = 64 * 1024;
 
 pub(crate) struct Wire {
     socket: Socket,
     pub(super) line: Arc<Line>,
     /// Read, and not taken yet.
     pub(super) inbox: BytesMut,
+    /// The last read had room for no more: there may be more to read.
+    full: bool,
     pub(super) head_bytes: usize,
     /// Told to be quick, since the door closes.
     hurried: bool,
@@ -51,6 +55,7 @@ impl Wire {
             socket,
             line,
             inbox: BytesMut::from(early),
+            full: false,
             head_bytes: head_bytes.max(8192),
             hurried: false,
             rested: false,
@@ -72,6 +77,7 @@ impl Wire {
             Poll::Ready(Ok(sip)) if !sip.is_empty() => {
                 self.inbox = BytesMut::with_capacity(READ_BYTES);
                 self.inbox.extend_from_slice(&sip);
+                self.full = sip.len() == SIP;
                 Poll::Ready(true)
             }
             Poll::Ready(_) => Poll::Ready(false),
@@ -139,16 +145,30 @@ impl Wire {
         self.inbox = BytesMut::new();
     }
 
-    /// Reads once, into room for `room` bytes if there is little left; zero is the end.
+    /// Reads once; zero is the end. Makes room for so many bytes where the last read filled what there was, else for
+    /// a few: who sends slowly needs no large buffer.
     pub(super) fn poll_fill(
         &mut self,
         room: usize,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        if self.inbox.capacity() - self.inbox.len() < LEAST_BYTES.max(room / 4) {
-            self.inbox.reserve(room.max(READ_BYTES));
+        let room = if self.full { room } else { READ_BYTES };
+        if self.inbox.capacity() - self.inbox.len() < LEAST_BYTES.max(room / 2) {
+            self.inbox.reserve(room);
         }
-        pin!(self.socket.read_buf(&mut self.inbox)).poll(cx)
+        let read = pin!(self.socket.read_buf(&mut self.inbox)).poll(cx);
+        self.full = self.inbox.len() == self.inbox.capacity();
+        read
+    }
+
+    /// A body of this length, if all of it is here or can be had without waiting.
+    pub(super) fn take_whole(&mut self, length: u64, cx: &mut Context<'_>) -> Option<Bytes> {
+        let length = usize::try_from(length).ok()?;
+        if self.inbox.len() < length && length <= WHOLE_BYTES && self.full {
+            self.inbox.reserve(length - self.inbox.len() + LEAST_BYTES);
+            let _here_or_not = self.poll_fill(READ_BYTES, cx);
+        }
+        (length <= self.inbox.len()).then(|| self.inbox.split_to(length).freeze())
     }
 
     pub(super) fn poll_write(

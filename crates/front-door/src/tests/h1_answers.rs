@@ -168,3 +168,22 @@ async fn a_protocol_that_nobody_takes_over_ends_the_connection() {
     let answer = house.tell(&get("/101", "")).await;
     assert!(answer.starts_with("HTTP/1.1 101"), "{answer}");
 }
+
+// req: GW-01
+// attack: A-48
+#[tokio::test]
+async fn a_body_nobody_wants_any_more_behind_its_answer_is_skipped_or_ends_the_connection() {
+    let house = House::open(quick()).await;
+    let head = "POST /late HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n";
+    let answer = house.tell(format!("{head}ab").as_bytes()).await;
+    assert!(
+        answer.ends_with("3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"),
+        "{answer}"
+    );
+    let head = "POST /late HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n";
+    let whole = format!("{head}2\r\nab\r\n0\r\n\r\n").into_bytes();
+    let next = get("/", "connection: close\r\n");
+    let answer = house.tell(&[whole, next].concat()).await;
+    assert_eq!(answer.matches("HTTP/1.1 200").count(), 2, "{answer}");
+    assert!(answer.ends_with("\r\n\r\nhello"), "{answer}");
+}

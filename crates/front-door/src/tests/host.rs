@@ -59,6 +59,7 @@ impl Service for Host {
             "/stream" => return streamed(self.pieces.clone(), false),
             "/held" => return streamed(self.pieces.clone(), true),
             "/elsewhere" => return elsewhere(request).await,
+            "/late" => return late(request),
             "/short" => return promised(b"ab"),
             "/long" => return promised(b"abcdef"),
             "/101" | "/103" | "/204" | "/304" => {
@@ -166,6 +167,16 @@ fn promised(data: &'static [u8]) -> Response<Body> {
     let length = http::HeaderValue::from_static("3");
     answer.headers_mut().insert("content-length", length);
     answer
+}
+
+/// Says hello, and lets go of the request's body when that has been said.
+fn late(request: Request<Upload>) -> Response<Body> {
+    let upload = std::sync::Mutex::new(request.into_body());
+    let frames = ["hel", "lo"].into_iter().map(move |text| {
+        let _held = &upload;
+        Ok(http_body::Frame::data(Bytes::from_static(text.as_bytes())))
+    });
+    Response::new(StreamBody::new(futures_util::stream::iter(frames)).boxed())
 }
 
 /// Counts a body in a task of its own.
