@@ -11,6 +11,7 @@ pub mod edge;
 pub mod gateway;
 pub mod good;
 pub mod log;
+pub mod overlay;
 pub mod packfile;
 pub mod readiness;
 mod rounds;

@@ -10,6 +10,25 @@ const NOTES: [&str; 4] = ["description", "title", "format", "default"];
 /// # Panics
 /// If the schema uses a word that is not known here.
 pub fn check(schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) {
+    check_in(&Value::Null, schema, value, at, faults);
+}
+
+/// [`check`] for a schema that refers to others in `document`.
+///
+/// # Panics
+/// As [`check`], and if it refers to nothing there.
+pub fn check_in(
+    document: &Value,
+    schema: &Value,
+    value: &Value,
+    at: &str,
+    faults: &mut Vec<String>,
+) {
+    let fits_one = |one: &Value| {
+        let mut faults = Vec::new();
+        check_in(document, one, value, at, &mut faults);
+        faults.is_empty()
+    };
     let Some(rules) = schema.as_object() else {
         assert!(schema.is_boolean(), "{at}: no schema: {schema}");
         return;
@@ -21,11 +40,15 @@ pub fn check(schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) 
             "enum" => list(rule).contains(value),
             "minimum" => value.as_f64() >= rule.as_f64() || !value.is_number(),
             "maximum" => value.as_f64() <= rule.as_f64() || !value.is_number(),
-            "anyOf" => list(rule).iter().any(|one| {
-                let mut faults = Vec::new();
-                check(one, value, at, &mut faults);
-                faults.is_empty()
-            }),
+            "anyOf" => list(rule).iter().any(fits_one),
+            "oneOf" => list(rule).iter().filter(|one| fits_one(one)).count() == 1,
+            "$ref" => {
+                let place = rule.as_str().expect("a reference").trim_start_matches('#');
+                let other = document.pointer(place);
+                let other = other.unwrap_or_else(|| panic!("{at}: nothing is at {place}"));
+                check_in(document, other, value, at, faults);
+                true
+            }
             "required" => list(rule).iter().all(|name| {
                 let name = name.as_str().expect("a name");
                 value.get(name).is_some() || !value.is_object()
@@ -33,7 +56,7 @@ pub fn check(schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) 
             "properties" => {
                 for (name, schema) in rule.as_object().expect("properties") {
                     if let Some(value) = value.get(name) {
-                        check(schema, value, &format!("{at}.{name}"), faults);
+                        check_in(document, schema, value, &format!("{at}.{name}"), faults);
                     }
                 }
                 true
@@ -42,13 +65,13 @@ pub fn check(schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) 
                 let named = |name: &str| schema["properties"].get(name).is_some();
                 let fields = value.as_object().into_iter().flatten();
                 for (name, value) in fields.filter(|(name, _)| !named(name)) {
-                    check(rule, value, &format!("{at}.{name}"), faults);
+                    check_in(document, rule, value, &format!("{at}.{name}"), faults);
                 }
                 true
             }
             "items" => {
                 for (index, value) in value.as_array().into_iter().flatten().enumerate() {
-                    check(rule, value, &format!("{at}[{index}]"), faults);
+                    check_in(document, rule, value, &format!("{at}[{index}]"), faults);
                 }
                 true
             }
@@ -87,6 +110,22 @@ fn is_of(kind: &Value, value: &Value) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_schema_may_refer_to_another_and_be_one_of_several() {
+        let document =
+            json!({ "kinds": { "a": { "required": ["a"] }, "b": { "required": ["b"] } } });
+        let schema = json!({ "oneOf": [{ "$ref": "#/kinds/a" }, { "$ref": "#/kinds/b" }] });
+        for (value, fits) in [
+            (json!({ "a": 1 }), true),
+            (json!({ "a": 1, "b": 1 }), false),
+            (json!({}), false),
+        ] {
+            let mut faults = Vec::new();
+            check_in(&document, &schema, &value, "$", &mut faults);
+            assert_eq!(faults.is_empty(), fits, "{value}");
+        }
+    }
 
     #[test]
     fn what_does_not_fit_is_told_with_its_place() {
