@@ -43,6 +43,11 @@ impl Cors {
         }
     }
 
+    /// Whether everybody may read everything: then an answer can say so before anybody asks for it.
+    pub(crate) fn is_open(&self) -> bool {
+        self.everybody
+    }
+
     /// Says in an answer who may read it, unless an origin has said so.
     pub(crate) fn permit(&self, origin: Option<&HeaderValue>, answer: &mut HeaderMap) {
         if answer.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {

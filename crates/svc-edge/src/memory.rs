@@ -18,6 +18,8 @@ pub(crate) enum Key {
         form: Form,
         /// Stands in its head, and may be another in the next config.
         max_age_s: u32,
+        /// As does who may read it, where that is everybody.
+        open: bool,
     },
     /// What a hash stands for is never anything else.
     Object(verified_store::Hash),

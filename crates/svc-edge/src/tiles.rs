@@ -30,6 +30,7 @@ pub(crate) async fn find(
         tile: at.id(),
         form,
         max_age_s: plan.text.max_age_s,
+        open: plan.cors.is_open(),
     };
     if let Some(ready) = shared.memory.get(&key) {
         shared.metrics.tile(From::Memory);
@@ -98,7 +99,11 @@ fn represent(mounted: &Mounted, plan: &Plan, bytes: Bytes, form: Form) -> Repres
         cache: plan.cache.clone(),
         modified: Some(mounted.modified),
     };
-    Representation::of_bytes(bytes, facts)
+    let mut tile = Representation::of_bytes(bytes, facts);
+    if plan.cors.is_open() {
+        plan.cors.permit(None, &mut tile.headers);
+    }
+    tile
 }
 
 impl Mounted {

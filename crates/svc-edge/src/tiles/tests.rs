@@ -107,3 +107,21 @@ async fn a_disk_that_stands_still_keeps_nobody_from_what_is_ready() {
     ));
     drop(stalled);
 }
+
+// req: ED-12
+#[tokio::test]
+async fn a_ready_tile_says_who_may_read_it_by_the_config_in_force() {
+    let home = tempfile::tempdir().unwrap();
+    let edge = edge(&home).await;
+    let world = edge.shared.catalogue.find("world").unwrap();
+    let at = TileAddress::new(0, 0, 0).unwrap();
+    let mut text = edge.plan().text.clone();
+    text.cors.origins = vec!["https://maps.test".to_owned()];
+    let (open, listed) = (edge.plan(), Plan::new(&text).unwrap());
+    for (plan, says) in [(&*open, true), (&listed, false), (&*open, true)] {
+        let tile = find(&edge.shared, plan, &world, at, &HeaderMap::new()).await;
+        let tile = tile.ok().flatten().unwrap();
+        let said = tile.headers.contains_key("access-control-allow-origin");
+        assert_eq!(said, says);
+    }
+}
