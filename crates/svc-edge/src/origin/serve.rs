@@ -73,6 +73,9 @@ pub(crate) fn entry(
     let selection = match verdict {
         Verdict::NotModified => return Ok(not_modified(headers)),
         Verdict::PreconditionFailed => return Err(Refusal::PreconditionFailed),
+        Verdict::Proceed { .. } if is_known_by_date(parts, head, saying.now) => {
+            return Ok(not_modified(headers));
+        }
         Verdict::Proceed { range: false } => Selection::Whole,
         Verdict::Proceed { range: true } => range::select(&parts.headers, length),
     };
@@ -95,6 +98,23 @@ fn validators(head: &Head, now: u64) -> Validators<'_> {
         etag: text(header::ETAG).and_then(ETag::parse),
         last_modified: text(header::LAST_MODIFIED).and_then(|text| date::parse(text, now)),
     }
+}
+
+/// Nothing says when it was last changed, but it is no newer than what the client asks about (RFC 9111 4.3.2).
+fn is_known_by_date(parts: &Parts, head: &Head, now: u64) -> bool {
+    let reads = matches!(parts.method, Method::GET | Method::HEAD);
+    let asks = |name| parts.headers.contains_key(name);
+    if !reads || !asks(header::IF_MODIFIED_SINCE) || asks(header::IF_NONE_MATCH) {
+        return false;
+    }
+    let date = |headers: &HeaderMap, name| {
+        let value = headers.get(name)?;
+        date::parse(value.as_bytes(), now)
+    };
+    let since = date(&parts.headers, header::IF_MODIFIED_SINCE);
+    let made = date(&head.headers, header::DATE);
+    !head.headers.contains_key(header::LAST_MODIFIED)
+        && since.is_some_and(|since| made.is_some_and(|made| made <= since))
 }
 
 /// What describes a body that is not sent stays behind.

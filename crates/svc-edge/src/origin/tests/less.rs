@@ -98,3 +98,29 @@ async fn a_part_that_nobody_asked_for_or_that_contradicts_itself_is_refused() {
     assert_eq!(passing.origin_saw("range").unwrap(), "bytes=0-4");
     assert!(answer.did().contains("fwd=bypass"), "{}", answer.did());
 }
+
+// req: ED-05
+#[tokio::test]
+async fn what_does_not_say_when_it_changed_is_known_by_when_it_was_made() {
+    let site = Site::start().await;
+    let made = "Tue, 10 Nov 2026 00:00:00 GMT";
+    let headers = [("date", made), ("cache-control", "max-age=2000000000")];
+    site.origin.set("/a", reply("whole", &headers));
+    site.get("/o/a").await;
+    for (since, status) in [
+        ("Tue, 10 Nov 2026 00:00:00 GMT", 304),
+        ("Wed, 11 Nov 2026 00:00:00 GMT", 304),
+        ("Mon, 09 Nov 2026 00:00:00 GMT", 200),
+        ("yesterday", 200),
+    ] {
+        let asked = [("if-modified-since", since)];
+        assert_eq!(
+            site.get_with("/o/a", &asked).await.status,
+            status,
+            "{since}"
+        );
+    }
+    let other = [("if-modified-since", made), ("if-none-match", "\"b\"")];
+    assert_eq!(site.get_with("/o/a", &other).await.status, 200);
+    assert_eq!(site.asked(), 1);
+}
