@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub(crate) use oap::{AskArgs, BenchArgs, OapCommand, PeerArgs, SendArgs, StreamArgs};
 pub(crate) use pack::{ConvertArgs, ExtractArgs, LookArgs, PackCommand};
 pub(crate) use tiles::TilesArgs;
 
 pub(crate) use credentials::{AttenuateArgs, InspectArgs, KeyCommand, MintArgs, PassportCommand};
 
 mod credentials;
+mod oap;
 mod pack;
 mod tiles;
 
@@ -57,6 +59,9 @@ pub(crate) enum Command {
     /// Look at tile packs, check them, and make others of them.
     #[command(subcommand)]
     Pack(PackCommand),
+    /// Talk to a node's transport, in frames: greet it, ask it, send it a stream, ask it many times.
+    #[command(subcommand)]
+    Oap(OapCommand),
     /// Print the version.
     Version {
         /// As JSON.

@@ -20,6 +20,7 @@ mod doctor;
 mod doors;
 mod exit;
 mod files;
+mod framed;
 mod handover;
 mod heap;
 mod inspect;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
         Command::Key(command) => credentials::key(command),
         Command::Passport(command) => credentials::passport(command),
         Command::Pack(command) => pack::pack(command),
+        Command::Oap(command) => framed::oap(command),
         Command::Version { json } => version(*json),
         Command::Completions { shell } => {
             clap_complete::generate(
