@@ -1,15 +1,12 @@
 //! The config in force, and how a new one takes its place: whole, checked, or not at all.
 
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use serde::Serialize;
-use strict_config::{
-    ConfigText, Loaded, Mistakes, SourceFile, Sources, load, read_file, restart_needed,
-};
+use strict_config::{ConfigText, Loaded, Sources, load, restart_needed};
 use tokio::time::MissedTickBehavior;
 
 use crate::Kernel;
@@ -20,8 +17,10 @@ use crate::lock::{self, Lock};
 use crate::metrics::{Counter, Gauge, Kind, MetricSpec, Registry};
 use crate::queue::{self, OnFull, QueueSpec, Receiver, Sender};
 use crate::tree::{Context, Failure};
+pub use source::Source;
 use watch::Lookout;
 
+mod source;
 mod watch;
 
 /// The queue of reload requests.
@@ -162,42 +161,21 @@ impl Results {
     }
 }
 
-/// Where the config comes from, now and at each reload.
-#[derive(Clone, Debug)]
-pub enum Source {
-    /// A file that is watched.
-    File(PathBuf),
-    /// A text that is part of the program, under this name.
-    BuiltIn {
-        /// What mistakes in it are reported under.
-        name: &'static str,
-        /// The text.
-        text: &'static str,
-    },
-}
+/// Puts in force what was made ready. Nothing can go wrong any more.
+pub type Commit = Box<dyn FnOnce() + Send>;
 
-impl Source {
-    /// Reads it.
-    pub fn read(&self) -> Result<SourceFile, Mistakes> {
-        match self {
-            Source::File(path) => read_file(path),
-            Source::BuiltIn { name, text } => Ok(SourceFile::new(*name, *text)),
-        }
-    }
+/// Makes everything ready for a config, or says why it cannot be followed. Nothing has changed before the commit.
+pub type Prepare<S> = Arc<dyn Fn(&S) -> Result<Commit, String> + Send + Sync>;
 
-    fn read_settled(&self) -> Result<SourceFile, Mistakes> {
-        match self {
-            Source::File(path) => read_settled(path),
-            Source::BuiltIn { .. } => self.read(),
-        }
-    }
-
-    fn file(&self) -> Option<&PathBuf> {
-        match self {
-            Source::File(path) => Some(path),
-            Source::BuiltIn { .. } => None,
-        }
-    }
+/// All of them or none.
+pub fn together<S: 'static>(parts: Vec<Prepare<S>>) -> Prepare<S> {
+    Arc::new(move |settings| {
+        let ready: Result<Vec<Commit>, String> = parts.iter().map(|part| part(settings)).collect();
+        let ready = ready?;
+        Ok(Box::new(move || {
+            ready.into_iter().for_each(|commit| commit())
+        }))
+    })
 }
 
 /// Replaces the config in force when its sources change.
@@ -207,16 +185,25 @@ pub struct Reloader<C: ConfigText, S> {
     loaded: Lock<Loaded<C>>,
     live: Live<S>,
     settings: fn(&C) -> S,
-    applied: Arc<dyn Fn(&S) + Send + Sync>,
+    prepare: Prepare<S>,
     status: Lock<ReloadStatus>,
     results: Results,
 }
 
-enum Verdict<C> {
-    Applied(Loaded<C>, Vec<String>),
+enum Verdict<C, S> {
+    Applicable(Ready<C, S>),
     Unchanged,
     Invalid(String),
     Refused(String),
+}
+
+/// A config that only has to be put in force.
+struct Ready<C, S> {
+    loaded: Loaded<C>,
+    settings: S,
+    commit: Commit,
+    /// What it changes.
+    keys: Vec<String>,
 }
 
 impl<C, S> Reloader<C, S>
@@ -224,13 +211,13 @@ where
     C: ConfigText + Send + Sync + 'static,
     S: Send + Sync + 'static,
 {
-    /// Takes over from the load at start; `applied` is called with each new config after it is in force.
+    /// Takes over from the load at start. A new config that `prepare` cannot make ready leaves the old one in force.
     pub fn new(
         kernel: &Kernel,
         (source, sets): (Source, Vec<String>),
         loaded: Loaded<C>,
         settings: fn(&C) -> S,
-        applied: Arc<dyn Fn(&S) + Send + Sync>,
+        prepare: Prepare<S>,
     ) -> (Arc<Self>, Live<S>) {
         let live = Live::new(settings(&loaded.text));
         let status = ReloadStatus {
@@ -244,7 +231,7 @@ where
             loaded: Lock::new(&lock::CONFIG, loaded),
             live: live.clone(),
             settings,
-            applied,
+            prepare,
             status: Lock::new(&lock::RELOAD_STATUS, status),
             results: Results::new(&kernel.registry),
         };
@@ -319,24 +306,25 @@ where
 
     /// Reads, checks and applies. Returns the new number if there is one.
     fn reload(&self) -> Option<u64> {
-        let verdict = self.judge();
+        match self.judge() {
+            Verdict::Applicable(ready) => Some(self.apply(ready)),
+            other => {
+                self.keep(other);
+                None
+            }
+        }
+    }
+
+    /// The old config stays in force, for this reason.
+    fn keep(&self, verdict: Verdict<C, S>) {
         let mut status = self.status.lock();
         status.reloads += 1;
         status.last_error = String::new();
         match verdict {
-            Verdict::Applied(loaded, keys) => {
-                status.last_result = "applied";
-                status.generation += 1;
-                let generation = status.generation;
-                drop(status);
-                self.apply(loaded, generation);
-                tracing::info!(generation, changed = keys.join(", "), "new config in force");
-                Some(generation)
-            }
+            Verdict::Applicable(_) => {}
             Verdict::Unchanged => {
                 status.last_result = "unchanged";
                 self.results.unchanged.inc();
-                None
             }
             Verdict::Invalid(mistakes) => {
                 tracing::error!(
@@ -346,19 +334,17 @@ where
                 status.last_result = "invalid";
                 status.last_error = mistakes;
                 self.results.invalid.inc();
-                None
             }
             Verdict::Refused(why) => {
                 tracing::error!(why, "the new config is refused; the old one stays in force");
                 status.last_result = "refused";
                 status.last_error = why;
                 self.results.refused.inc();
-                None
             }
         }
     }
 
-    fn judge(&self) -> Verdict<C> {
+    fn judge(&self) -> Verdict<C, S> {
         let file = match self.source.read_settled() {
             Ok(file) => file,
             Err(mistakes) => return Verdict::Invalid(mistakes.to_string()),
@@ -375,44 +361,42 @@ where
                 "{keys}: cannot change while the node runs; restart it to apply"
             ));
         }
-        match changes.is_empty() {
-            true => Verdict::Unchanged,
-            false => Verdict::Applied(
+        if changes.is_empty() {
+            return Verdict::Unchanged;
+        }
+        let settings = (self.settings)(&loaded.text);
+        // A file it names may be missing, or not be what it should: only who reads it can tell.
+        match (self.prepare)(&settings) {
+            Ok(commit) => Verdict::Applicable(Ready {
                 loaded,
-                changes.into_iter().map(|change| change.key).collect(),
-            ),
+                settings,
+                commit,
+                keys: changes.into_iter().map(|change| change.key).collect(),
+            }),
+            Err(error) => Verdict::Invalid(error),
         }
     }
 
-    fn apply(&self, loaded: Loaded<C>, generation: u64) {
-        let settings = (self.settings)(&loaded.text);
-        (self.applied)(&settings);
+    /// Puts it in force, and then says so. Returns its number.
+    fn apply(&self, ready: Ready<C, S>) -> u64 {
+        let generation = self.live.load().generation + 1;
+        (ready.commit)();
         self.live.current.store(Arc::new(Snapshot {
             generation,
-            settings,
+            settings: ready.settings,
         }));
-        *self.loaded.lock() = loaded;
+        *self.loaded.lock() = ready.loaded;
         self.results.applied.inc();
         self.results.generation.set(generation as i64);
+        let mut status = self.status.lock();
+        status.reloads += 1;
+        status.generation = generation;
+        (status.last_result, status.last_error) = ("applied", String::new());
+        drop(status);
+        let changed = ready.keys.join(", ");
+        tracing::info!(generation, changed, "new config in force");
+        generation
     }
-}
-
-/// Reads a file twice until both agree, so that a writer caught in the act is waited for, a little.
-fn read_settled(path: &Path) -> Result<SourceFile, Mistakes> {
-    let mut before = read_file(path)?;
-    for _ in 0..5 {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "runs on a blocking thread, where sleeping is allowed"
-        )]
-        std::thread::sleep(Duration::from_millis(5));
-        let now = read_file(path)?;
-        if now.text() == before.text() {
-            return Ok(now);
-        }
-        before = now;
-    }
-    Ok(before)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::Kernel;
-use kernel::config::{ReloadRequests, Reloader, reload_requests};
+use kernel::config::{Commit, Prepare, ReloadRequests, Reloader, reload_requests, together};
 use kernel::drain::Outcome;
 use kernel::metrics::Registry;
 use kernel::shutdown::{ShutdownRequests, StagePublisher};
@@ -18,8 +18,10 @@ use kernel::tree::Child;
 use strict_config::Loaded;
 use svc_edge::Edge;
 use svc_gateway::Gateway;
+use svc_transport::Transport;
 
 use crate::amnesia::{self, Lack};
+use crate::bridge;
 use crate::cli::{ConfigArgs, RunArgs};
 use crate::config::{NodeText, RuntimeKind, Settings, load_config, source};
 use crate::demo;
@@ -78,7 +80,7 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         doors,
         world,
         exporters,
-        applied: new_level(&telemetry),
+        level: of_log(&telemetry),
     };
     let node = live(&args, loaded, made);
     let lived = catch_unwind(AssertUnwindSafe(|| runtime.block_on(node)));
@@ -119,7 +121,7 @@ struct Made {
     doors: Doors,
     world: demo::world::World,
     exporters: Vec<Child>,
-    applied: Arc<dyn Fn(&Settings) + Send + Sync>,
+    level: Prepare<Settings>,
 }
 
 async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
@@ -129,7 +131,7 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         doors,
         world,
         exporters,
-        applied,
+        level,
     } = made;
     // Before anything else: from here on a signal is a request, not an end.
     let signals = match Signals::listen() {
@@ -157,20 +159,33 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         Ok(edge) => edge,
         Err(error) => return cannot_start(format_args!("edge: {error}")),
     };
-    let applied = with_gateway(applied, gateway.clone(), origin);
+    let transport = text.transport.as_ref();
+    let transport = transport.map(|text| {
+        let services = bridge::services(text, gateway.as_ref());
+        Transport::new(&kernel, text, services)
+    });
+    let transport = match transport.transpose() {
+        Ok(transport) => transport,
+        Err(error) => return cannot_start(format_args!("transport: {error}")),
+    };
     let overlay = text.overlay.as_ref().map(LiveFront::new);
     let overlay = match overlay.transpose() {
         Ok(overlay) => overlay,
         Err(error) => return cannot_start(format_args!("overlay: {error}")),
     };
-    let applied = with_edge(applied, edge.clone(), world);
-    let applied = with_overlay(applied, overlay.clone());
+    let prepare = together(vec![
+        level,
+        of_gateway(gateway.clone(), origin),
+        of_edge(edge.clone(), world),
+        of_transport(transport.clone()),
+        of_overlay(overlay.clone()),
+    ]);
     let (reloader, live) = Reloader::new(
         &kernel,
         (source(args), args.sets.clone()),
         loaded,
         |text| text.into(),
-        applied,
+        prepare,
     );
     let (reload, updates) = reload_requests(&kernel);
     let (requests, registry) = (kernel.requests.clone(), kernel.registry.clone());
@@ -184,6 +199,7 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
         doors,
         gateway,
         edge,
+        transport,
         overlay,
         handover: handover.clone(),
         shows: args.built_in,
@@ -251,63 +267,54 @@ async fn pass_on(
 }
 
 /// What a reload does to the log.
-fn new_level(telemetry: &Arc<Telemetry>) -> Arc<dyn Fn(&Settings) + Send + Sync> {
+fn of_log(telemetry: &Arc<Telemetry>) -> Prepare<Settings> {
     let telemetry = Arc::downgrade(telemetry);
     Arc::new(move |settings| {
-        let Some(telemetry) = telemetry.upgrade() else {
-            return;
-        };
-        if let Err(error) = telemetry.set_level(&settings.log_level) {
-            tracing::error!(%error, "the log keeps its level");
-        }
+        let (telemetry, level) = (telemetry.clone(), settings.log_level.clone());
+        Ok(Box::new(move || {
+            let set = telemetry.upgrade().map(|log| log.set_level(&level));
+            if let Some(Err(error)) = set {
+                tracing::error!(%error, "the log keeps its level");
+            }
+        }))
     })
 }
 
-/// What a reload does to the gateway, after everything else.
-fn with_gateway(
-    applied: Arc<dyn Fn(&Settings) + Send + Sync>,
-    gateway: Option<Arc<Gateway>>,
-    origin: demo::origin::Placement,
-) -> Arc<dyn Fn(&Settings) + Send + Sync> {
-    Arc::new(move |settings| {
-        applied(settings);
-        if let (Some(gateway), Some(text)) = (&gateway, &settings.gateway)
-            && let Err(error) = gateway.apply(&origin.placed(text))
-        {
-            tracing::error!(error, "the gateway keeps its config");
-        }
+/// What a reload does to the gateway.
+fn of_gateway(gateway: Option<Arc<Gateway>>, origin: demo::origin::Placement) -> Prepare<Settings> {
+    Arc::new(move |settings| match (&gateway, &settings.gateway) {
+        (Some(gateway), Some(text)) => of("gateway", gateway.prepare(&origin.placed(text))),
+        _ => Ok(Box::new(|| {})),
     })
 }
 
-/// What a reload does to the edge, after everything else.
-fn with_edge(
-    applied: Arc<dyn Fn(&Settings) + Send + Sync>,
-    edge: Option<Arc<Edge>>,
-    world: demo::world::World,
-) -> Arc<dyn Fn(&Settings) + Send + Sync> {
-    Arc::new(move |settings| {
-        applied(settings);
-        if let (Some(edge), Some(text)) = (&edge, &settings.edge)
-            && let Err(error) = edge.apply(&world.placed(text))
-        {
-            tracing::error!(error, "the edge keeps its config");
-        }
+/// What a reload does to the edge.
+fn of_edge(edge: Option<Arc<Edge>>, world: demo::world::World) -> Prepare<Settings> {
+    Arc::new(move |settings| match (&edge, &settings.edge) {
+        (Some(edge), Some(text)) => of("edge", edge.prepare(&world.placed(text))),
+        _ => Ok(Box::new(|| {})),
     })
 }
 
-/// What a reload does to the overlay, after everything else.
-fn with_overlay(
-    applied: Arc<dyn Fn(&Settings) + Send + Sync>,
-    overlay: Option<LiveFront>,
-) -> Arc<dyn Fn(&Settings) + Send + Sync> {
-    Arc::new(move |settings| {
-        applied(settings);
-        if let (Some(overlay), Some(text)) = (&overlay, &settings.overlay)
-            && let Err(error) = overlay.apply(text)
-        {
-            tracing::error!(error, "the overlay keeps its config");
-        }
+/// What a reload does to the transport.
+fn of_transport(transport: Option<Arc<Transport>>) -> Prepare<Settings> {
+    Arc::new(move |settings| match (&transport, &settings.transport) {
+        (Some(transport), Some(text)) => of("transport", transport.prepare(text)),
+        _ => Ok(Box::new(|| {})),
     })
+}
+
+/// What a reload does to the overlay.
+fn of_overlay(overlay: Option<LiveFront>) -> Prepare<Settings> {
+    Arc::new(move |settings| match (&overlay, &settings.overlay) {
+        (Some(overlay), Some(text)) => of("overlay", overlay.prepare(text)),
+        _ => Ok(Box::new(|| {})),
+    })
+}
+
+/// Says whose config it is that cannot be followed.
+fn of(service: &str, ready: Result<Commit, String>) -> Result<Commit, String> {
+    ready.map_err(|error| format!("{service}: {error}"))
 }
 
 #[cfg(feature = "otlp")]

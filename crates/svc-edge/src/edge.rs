@@ -10,6 +10,7 @@ use front_door::{DoorSettings, Fault, Service, Timeouts, Upload, Visit};
 use http::{Request, Response};
 use http_rules::request_id;
 use kernel::Kernel;
+use kernel::config::Commit;
 use rate_quota::Rate;
 
 use crate::asset;
@@ -42,14 +43,18 @@ impl Edge {
         }))
     }
 
-    /// Another config from the next request on; what is under way keeps the one it began with.
-    pub fn apply(&self, text: &EdgeText) -> Result<(), String> {
+    /// Makes ready for another config, or says why it cannot be followed. It holds from the next request after the
+    /// commit on; what is under way keeps the one it began with.
+    pub fn prepare(self: &Arc<Self>, text: &EdgeText) -> Result<Commit, String> {
         let ((plain, secure), plan) = (doors(text)?, Plan::new(text)?);
-        self.shared.apply(text)?;
-        self.plan.store(Arc::new(plan));
-        self.plain.store(Arc::new(plain));
-        self.secure.store(Arc::new(secure));
-        Ok(())
+        let shared = self.shared.prepare(text)?;
+        let edge = self.clone();
+        Ok(Box::new(move || {
+            shared();
+            edge.plan.store(Arc::new(plan));
+            edge.plain.store(Arc::new(plain));
+            edge.secure.store(Arc::new(secure));
+        }))
     }
 
     pub(crate) fn plan(&self) -> Arc<Plan> {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use kernel::Kernel;
 use kernel::blocking::Blocking;
 use kernel::clock::Timeline;
+use kernel::config::Commit;
 use tokio::sync::Notify;
 use verified_store::Store;
 
@@ -51,7 +52,7 @@ impl Shared {
         let (of_packs, of_origins) = text.memory();
         let s3 = text.store.as_ref().and_then(|text| text.s3.as_ref());
         let origins = Origins::new(kernel, &disk, lasting, s3, of_origins)?;
-        origins.apply(kernel, &disk, &text.origins)?;
+        origins.prepare(kernel, &disk, &text.origins)?();
         Ok(Arc::new(Self {
             kernel: kernel.clone(),
             metrics: Metrics::new(&kernel.registry),
@@ -68,15 +69,18 @@ impl Shared {
         }))
     }
 
-    /// Another config: what is kept stays, within the new bounds.
-    pub(crate) fn apply(&self, text: &EdgeText) -> Result<(), String> {
-        self.origins
-            .apply(&self.kernel, &self.disk, &text.origins)?;
+    /// Makes ready for another config: what is kept stays, within the new bounds.
+    pub(crate) fn prepare(self: &Arc<Self>, text: &EdgeText) -> Result<Commit, String> {
+        let origins = &self.origins;
+        let origins = origins.prepare(&self.kernel, &self.disk, &text.origins)?;
         let (of_packs, of_origins) = text.memory();
-        self.memory.resize(of_packs);
-        self.origins.desk.kept.resize(of_origins);
-        self.look.notify_one();
-        Ok(())
+        let shared = self.clone();
+        Ok(Box::new(move || {
+            origins();
+            shared.memory.resize(of_packs);
+            shared.origins.desk.kept.resize(of_origins);
+            shared.look.notify_one();
+        }))
     }
 
     /// A place in the node, if there is one among `most`.

@@ -10,6 +10,7 @@ use front_door::{DoorSettings, Fault, ProxyProtocol, Service, Timeouts, Upload, 
 use http::{Request, Response};
 use http_rules::request_id;
 use kernel::Kernel;
+use kernel::config::Commit;
 use rate_quota::Rate;
 
 use crate::body::Answer;
@@ -31,7 +32,7 @@ impl Gateway {
     /// A gateway by this config, or what is wrong with it.
     pub fn new(kernel: &Kernel, text: &GatewayText) -> Result<Arc<Self>, String> {
         let shared = Shared::new(kernel)?;
-        let plan = Plan::new(&shared, text, None)?;
+        let (plan, _) = Plan::new(&shared, text, None)?;
         let (plain, secure) = doors(text)?;
         Ok(Arc::new(Self {
             shared,
@@ -41,14 +42,18 @@ impl Gateway {
         }))
     }
 
-    /// Another config from the next request on; what is under way keeps the one it began with.
-    pub fn apply(&self, text: &GatewayText) -> Result<(), String> {
+    /// Makes ready for another config, or says why it cannot be followed. It holds from the next request after the
+    /// commit on; what is under way keeps the one it began with.
+    pub fn prepare(self: &Arc<Self>, text: &GatewayText) -> Result<Commit, String> {
         let (plain, secure) = doors(text)?;
-        let plan = Plan::new(&self.shared, text, Some(&self.plan.load()))?;
-        self.plan.store(Arc::new(plan));
-        self.plain.store(Arc::new(plain));
-        self.secure.store(Arc::new(secure));
-        Ok(())
+        let (plan, renewals) = Plan::new(&self.shared, text, Some(&self.plan.load()))?;
+        let gateway = self.clone();
+        Ok(Box::new(move || {
+            plan.renew(renewals);
+            gateway.plan.store(Arc::new(plan));
+            gateway.plain.store(Arc::new(plain));
+            gateway.secure.store(Arc::new(secure));
+        }))
     }
 
     pub(crate) fn plan(&self) -> Arc<Plan> {

@@ -10,7 +10,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use ipnet::IpNet;
 use passport::Verifier;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Renewal};
 use crate::config::{AccessLevel, ClassName, GatewayText, RateText, RouteText};
 use crate::gates::RouteGate;
 use crate::keys::Keys;
@@ -119,12 +119,12 @@ impl Split {
 }
 
 impl Plan {
-    /// Makes a config ready. What it names like the one before keeps its state.
+    /// Makes a config ready. What it names like the one before keeps its state, and is renewed when the plan holds.
     pub(crate) fn new(
         shared: &Arc<Shared>,
         text: &GatewayText,
         before: Option<&Plan>,
-    ) -> Result<Self, String> {
+    ) -> Result<(Self, Vec<Renewal>), String> {
         let (backends, renewals) = Backend::all(shared, text, before)?;
         let text = with_shorthand(text);
         let (verifier, keys) = match before {
@@ -164,13 +164,17 @@ impl Plan {
             backends,
             text,
         };
+        Ok((plan, renewals))
+    }
+
+    /// Lets what was there before follow this plan.
+    pub(crate) fn renew(&self, renewals: Vec<Renewal>) {
         for renewal in renewals {
-            renewal.apply(&plan.text.classes);
+            renewal.apply(&self.text.classes);
         }
-        for gate in plan.gates() {
+        for gate in self.gates() {
             gate.renew();
         }
-        Ok(plan)
     }
 
     /// What upstreams are told the tenant in, and trusted hops tell it in where the config says so.

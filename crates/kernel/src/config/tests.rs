@@ -1,7 +1,10 @@
 use std::fs;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+use strict_config::read_file;
 
 use super::*;
 use crate::drain::{Outcome, Phase};
@@ -67,7 +70,10 @@ async fn bench(text: &str) -> Bench {
         (Source::File(file.clone()), Vec::new()),
         loaded,
         |text| text.size,
-        Arc::new(|_| {}),
+        Arc::new(|size| match size {
+            99 => Err("the files of 99 are not there".to_owned()),
+            _ => Ok(Box::new(|| {})),
+        }),
     );
     let (requests, updates) = reload_requests(&kernel);
     let blocking = Blocking::new(&kernel.registry);
@@ -115,6 +121,54 @@ impl Bench {
     fn count(&self, result: &'static str) -> u64 {
         self.kernel.registry.counter(&RELOADS, &[result]).get()
     }
+}
+
+// req: KN-14
+#[tokio::test]
+async fn a_config_that_cannot_be_followed_changes_nothing_and_is_told_of() {
+    let bench = bench("size = 5").await;
+    bench.replace("size = 99");
+    let status = bench.until("refused", |status| status.reloads == 1).await;
+    assert_eq!((status.last_result, status.generation), ("invalid", 1));
+    assert_eq!(status.last_error, "the files of 99 are not there");
+    assert_eq!(**bench.live.load().clone(), 5);
+    assert_eq!(bench.reloader.document()["size"], 5);
+    bench.replace("size = 6");
+    let status = bench
+        .until("applied", |status| status.generation == 2)
+        .await;
+    assert_eq!((status.last_result, &*status.last_error), ("applied", ""));
+    assert_eq!((bench.count("invalid"), bench.count("applied")), (1, 1));
+    bench.kernel.requests.request();
+    bench.running.await.unwrap();
+}
+
+#[test]
+fn parts_are_put_in_force_together_or_not_at_all() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    let done = Arc::new(AtomicU32::new(0));
+    let part = |worst: u64| -> Prepare<u64> {
+        let done = done.clone();
+        Arc::new(move |size| {
+            let done = done.clone();
+            match *size < worst {
+                true => Ok(Box::new(move || {
+                    done.fetch_add(1, Ordering::Relaxed);
+                })),
+                false => Err(format!("not {size}")),
+            }
+        })
+    };
+    let all = together(vec![part(10), part(5), part(20)]);
+    let refused = all(&7).map(|_| ());
+    assert_eq!(
+        (refused, done.load(Ordering::Relaxed)),
+        (Err("not 7".to_owned()), 0)
+    );
+    let ready = all(&3).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(done.load(Ordering::Relaxed), 0);
+    ready();
+    assert_eq!(done.load(Ordering::Relaxed), 3);
 }
 
 // req: KN-14

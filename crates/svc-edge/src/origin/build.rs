@@ -10,6 +10,7 @@ use http_rules::forward::Node;
 use ipnet::IpNet;
 use kernel::Kernel;
 use kernel::blocking::Blocking;
+use kernel::config::Commit;
 use upstream::{Allow, ClientTls, EndpointSpec, Pool, PoolSpec, TlsText};
 use verified_store::Store;
 
@@ -60,22 +61,30 @@ impl Origins {
         }))
     }
 
-    /// These from the next request on. Hosts that stay keep their connections; what is kept stays as well.
-    pub(crate) fn apply(
-        &self,
+    /// Makes these ready, to be asked from the next request on. Hosts that stay keep their connections; what is kept stays
+    /// as well.
+    pub(crate) fn prepare(
+        self: &Arc<Self>,
         kernel: &Kernel,
         disk: &Blocking,
         texts: &[OriginText],
-    ) -> Result<(), String> {
+    ) -> Result<Commit, String> {
         let before = self.mounts.load_full();
         let mut mounts = Vec::with_capacity(texts.len());
+        let mut renewals = Vec::new();
         for text in texts {
             let known = before.iter().find(|mount| *mount.name == *text.name);
-            mounts.push(Arc::new(mount(kernel, disk, text, known)?));
+            let mount = mount(kernel, disk, text, known, &mut renewals)?;
+            mounts.push(Arc::new(mount));
         }
         mounts.sort_by_key(|mount| std::cmp::Reverse(mount.prefix.len()));
-        self.mounts.store(Arc::new(mounts));
-        Ok(())
+        let origins = self.clone();
+        Ok(Box::new(move || {
+            for (pool, spec) in renewals {
+                pool.update(spec);
+            }
+            origins.mounts.store(Arc::new(mounts));
+        }))
     }
 
     /// All of them, the longest mounts first.
@@ -89,6 +98,7 @@ fn mount(
     disk: &Blocking,
     text: &OriginText,
     known: Option<&Arc<Mount>>,
+    renewals: &mut Vec<(Arc<Pool>, PoolSpec)>,
 ) -> Result<Mount, String> {
     let mut origins = Vec::new();
     for url in text.to.iter().chain(&text.hosts) {
@@ -97,7 +107,7 @@ fn mount(
         let same = |origin: &&Origin| origin.authority == endpoint.authority().to_ascii_lowercase();
         let pool = match known.and_then(|mount| mount.origins.iter().find(same)) {
             Some(origin) => {
-                origin.pool.update(spec);
+                renewals.push((origin.pool.clone(), spec));
                 origin.pool.clone()
             }
             None => Pool::new(spec, &kernel.registry, disk.clone()),

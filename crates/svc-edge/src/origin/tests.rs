@@ -115,7 +115,8 @@ impl Site {
         let mut text = OriginText::to("o", "/o", &format!("http://{}", origin.addr()));
         text.private_networks = vec!["127.0.0.0/8".to_owned()];
         edit(&mut text);
-        origins.apply(&kernel, &disk, &[text]).unwrap();
+        let ready = origins.prepare(&kernel, &disk, &[text]);
+        ready.unwrap_or_else(|error| panic!("{error}"))();
         let (pool, workers) = Pool::new(&POOL, POOL_SIZE, Filling, &kernel);
         origins.employ(workers);
         let (pool, kept) = (Arc::new(pool), origins.clone());

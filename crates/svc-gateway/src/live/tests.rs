@@ -30,7 +30,9 @@ async fn what_an_operator_sets_holds_until_the_next_config() {
     assert_eq!((limit.configured, limit.now), (8, 2));
     assert_eq!(gateway.overrides(), [weight, limit]);
     assert_eq!(gateway.gates()[0].limit, 2);
-    gateway.apply(&text(CONFIG)).expect("the same config again");
+    let same = gateway.prepare(&text(CONFIG));
+    assert_eq!(gateway.overrides().len(), 2, "only made ready");
+    same.unwrap_or_else(|error| panic!("{error}"))();
     assert_eq!(gateway.overrides(), []);
     assert_eq!(gateway.gates()[0].limit, 8);
 }
@@ -50,6 +52,7 @@ async fn a_gate_that_a_reload_takes_from_its_route_is_shown_no_more() {
     let gateway = Gateway::new(&kernel, &text(CONFIG)).expect("a gateway");
     assert_eq!(gateway.gates().len(), 1);
     let open = CONFIG.replace("inflight = 8", "");
-    gateway.apply(&text(&open)).expect("another config");
+    let other = gateway.prepare(&text(&open));
+    other.unwrap_or_else(|error| panic!("{error}"))();
     assert_eq!(gateway.gates().len(), 0);
 }

@@ -50,7 +50,7 @@ fn overlay(config: &str) -> Arc<Overlay> {
         (source, Vec::new()),
         loaded,
         |text| text.into(),
-        Arc::new(|_| {}),
+        Arc::new(|_| Ok(Box::new(|| {}))),
     );
     Overlay::of(
         &front,
