@@ -6,8 +6,10 @@ use std::time::Duration;
 pub const BUS_CAPACITY: usize = 1024;
 /// Units that may wait for a worker.
 pub const WORK_QUEUE: usize = 512;
-/// Log lines and spans that may wait for a slow sink.
+/// Spans that may wait for a slow sink.
 pub const TELEMETRY_QUEUE: usize = 512;
+/// Log lines that may wait to be written: a tenth of a second of a core that does nothing but answer and log.
+pub const LOG_LINES: usize = 4096;
 /// Config changes that may wait to be applied; newer ones replace older ones.
 pub const CONFIG_QUEUE: usize = 64;
 

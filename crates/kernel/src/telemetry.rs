@@ -31,7 +31,7 @@ use writer::Writer;
 /// Lines between who logs and the thread that writes.
 pub static LINES: QueueSpec = QueueSpec {
     name: "telemetry",
-    capacity: limits::TELEMETRY_QUEUE,
+    capacity: limits::LOG_LINES,
     on_full: OnFull::DropOldest,
     doc: "log lines: any thread puts in, the log writer takes out",
 };

@@ -93,12 +93,13 @@ impl<W: Write> Pen<W> {
         while let Some(line) = lines.recv().await {
             self.gather(&line);
             // A burst ends when the queue is empty, or by itself after a queueful: then it is time to tell.
-            for _ in 1..limits::TELEMETRY_QUEUE {
+            for _ in 1..limits::LOG_LINES {
                 let Some(line) = lines.try_recv() else { break };
                 self.gather(&line);
             }
             self.write();
             self.tell_dropped();
+            pause();
         }
     }
 
@@ -129,6 +130,18 @@ impl<W: Write> Pen<W> {
             self.write();
         }
     }
+}
+
+/// Between two bursts. Who waits is woken by the next line, which costs its author a call to the system and both a
+/// change of threads; where lines come by the thousand a second, that is more than all of the rest.
+const PAUSE: Duration = Duration::from_millis(2);
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the log's own thread, where waiting is allowed"
+)]
+fn pause() {
+    thread::sleep(PAUSE);
 }
 
 struct Unpark(Thread);
