@@ -6,18 +6,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use concurrency_gate::{Adaptive, Bounds, Outcome, Policy, Sample};
+use concurrency_gate::{Outcome, Sample};
 use fair_queue::{Class, ClassSpec, FairQueue, Overflow, Refused, Settings, Slot, Snapshot, Work};
 use kernel::clock::Timeline;
 use kernel::lock::{Lock, LockSpec};
 
 use crate::config::{ClassesText, OverflowText, QueueText};
+pub(crate) use limit::Limit;
+use limit::Search;
 use pacer::Pacer;
 pub(crate) use promise::PROMISES;
 use promise::{Promises, Refusal};
 use reserve::Reserve;
 use tenants::Tenants;
 
+mod limit;
 mod pacer;
 mod promise;
 mod reserve;
@@ -45,6 +48,8 @@ const SOONEST: Duration = Duration::from_millis(10);
 const NO_WAIT: Duration = Duration::from_micros(200);
 /// The part of the longest wait that may be expected: estimates are off, and who is told at once has lost nothing.
 const HOPE: f64 = 0.6;
+/// The same where it is known whose place it would be, and since when that is held.
+const FORESIGHT: f64 = 0.95;
 /// However long its turns, no more of a tenant wait without hope.
 const LONGEST_TURN: u32 = 16;
 /// Work that would have been over so soon is not waited for.
@@ -70,53 +75,6 @@ pub(crate) struct Slots {
     /// How long anybody waits for a place.
     longest_wait: Duration,
     timeline: Timeline,
-}
-
-/// How many places there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Limit {
-    Fixed(u32),
-    /// This many, and fewer for as long as the upstream cannot do with so many.
-    UpTo(u32),
-    /// Found by itself, up to this.
-    Found(u32),
-}
-
-/// What the limit is to be, and what it is found from.
-struct Search {
-    limit: Limit,
-    adaptive: Option<Adaptive>,
-}
-
-impl Search {
-    fn new(limit: Limit) -> Self {
-        Self {
-            limit,
-            adaptive: limit.policy(),
-        }
-    }
-}
-
-/// Where the search begins: few enough not to harm a small origin, enough to learn from.
-const FIRST_LIMIT: u32 = 16;
-
-impl Limit {
-    fn first(self) -> u32 {
-        match self {
-            Limit::Fixed(limit) | Limit::UpTo(limit) => limit,
-            Limit::Found(most) => FIRST_LIMIT.min(most),
-        }
-    }
-
-    fn policy(self) -> Option<Adaptive> {
-        match self {
-            Limit::Fixed(_) => None,
-            Limit::UpTo(max) | Limit::Found(max) => {
-                let policy = Policy::guarded(Bounds { min: 1, max });
-                Adaptive::new(&policy, self.first())
-            }
-        }
-    }
 }
 
 /// A place in use.
@@ -229,7 +187,7 @@ impl Slots {
             if sparse && self.take_kept_back() {
                 return Ok(self.place(None, work, sparse, asked_at));
             }
-            if !sparse && self.is_hopeless(work) {
+            if !sparse && self.is_hopeless(work, asked_at) {
                 return Err(Refused::TenantFull);
             }
         }
@@ -265,7 +223,7 @@ impl Slots {
         sparse: bool,
         since: Duration,
     ) -> Place {
-        self.tenants.begin(work.tenant);
+        self.tenants.begin(work.tenant, since);
         if sparse {
             self.reserve.begin_sparse();
         }
@@ -295,13 +253,17 @@ impl Slots {
     }
 
     /// Whether it would wait for longer than anybody may: better told at once. Fewer than a turn brings may always
-    /// wait, or who has a turn could not use it.
-    fn is_hopeless(&self, work: Work) -> bool {
-        if self.tenants.waiting(work.tenant) < self.turn(work) {
-            return false;
+    /// wait, or who has a turn could not use it; unless nobody else has a place that could come free meanwhile.
+    fn is_hopeless(&self, work: Work, now: Duration) -> bool {
+        let (tenants, tenant) = (&self.tenants, work.tenant);
+        let beyond = |wait: Option<Duration>, part| {
+            wait.is_some_and(|wait| wait > self.longest_wait.mul_f64(part))
+        };
+        let foreseen = || beyond(tenants.place_free_in(tenant, now), FORESIGHT);
+        if tenants.waiting(tenant) < self.turn(work) {
+            return tenants.running(tenant) as usize >= self.queue.in_use() && foreseen();
         }
-        let wait = self.tenants.wait_expected(work.tenant);
-        wait.is_some_and(|wait| wait > self.longest_wait.mul_f64(HOPE))
+        beyond(tenants.wait_expected(tenant), HOPE) || foreseen()
     }
 
     /// How many may go in one turn, as far as that is worth waiting for.

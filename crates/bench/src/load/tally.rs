@@ -7,6 +7,8 @@ use hdrhistogram::Histogram;
 
 /// Longest latency told apart, in microseconds.
 const LATENCY_MAX_US: u64 = 60_000_000;
+/// What an origin says that has worked on a request and failed; no server here refuses one with it.
+const ORIGIN_FAILED: u16 = 500;
 
 /// Microseconds, three digits.
 pub fn new_histogram() -> Histogram<u64> {
@@ -57,7 +59,7 @@ pub struct Tally {
     pub lost: u64,
     /// Of the answers below 400, from the intended instant.
     pub latency: Histogram<u64>,
-    /// Of the other answers, from the real sending: it is the server's quickness that is asked for.
+    /// Of the refusals, from the real sending: it is the server's quickness that is asked for, not the origin's.
     pub refusal: Histogram<u64>,
     /// What became of those who were told when to come again.
     pub word: Word,
@@ -133,7 +135,9 @@ impl Tally {
             }
             End::Answered { status } => {
                 *self.refused.entry(status).or_default() += 1;
-                record(&mut self.refusal, since_sent);
+                if status != ORIGIN_FAILED {
+                    record(&mut self.refusal, since_sent);
+                }
             }
             End::TimedOut => self.timed_out += 1,
             End::Lost => self.lost += 1,
@@ -149,6 +153,16 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_origin_says_of_itself_is_no_refusal_of_who_stands_before_it() {
+        let mut tally = Tally::new("all");
+        let ms = Duration::from_millis;
+        tally.add(End::Answered { status: 429 }, ms(1), ms(1));
+        tally.add(End::Answered { status: 500 }, ms(66), ms(66));
+        assert_eq!(tally.refused.len(), 2);
+        assert_eq!(tally.refusal.len(), 1, "worked on, and not turned away");
+    }
 
     #[test]
     fn a_request_counts_in_the_moment_it_was_meant_for() {

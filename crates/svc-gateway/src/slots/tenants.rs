@@ -16,12 +16,17 @@ pub(super) struct Tenants {
     active: AtomicU32,
 }
 
+/// Beginnings that are remembered of each.
+const RECENT: usize = 32;
+
 #[derive(Default)]
 struct Entry {
     running: AtomicU32,
     waiting: AtomicU32,
     /// How many have begun, round and round.
     begun: AtomicU32,
+    /// When the last of them began, in milliseconds, each where its number says.
+    began_ms: [AtomicU32; RECENT],
     /// How long its requests take, in microseconds: each moves it an eighth of the way. Zero until known.
     hold_us: AtomicU32,
 }
@@ -52,6 +57,27 @@ impl Tenants {
         Some(self.hold(tenant)? * waiting / running)
     }
 
+    /// When one of its places comes free for one more request: those before it have the ones that were taken earlier.
+    /// Requests that take long come and go in waves, where a mean of them says nothing. Unknown where more have begun
+    /// since than are remembered, or more wait than it has places.
+    pub(super) fn place_free_in(&self, tenant: u64, now: Duration) -> Option<Duration> {
+        let entry = self.entry(tenant);
+        let running = entry.running.load(Ordering::Relaxed);
+        let after = running.checked_sub(entry.waiting.load(Ordering::Relaxed))?;
+        if after == 0 || after as usize > RECENT {
+            return None;
+        }
+        let number = entry.begun.load(Ordering::Relaxed).wrapping_sub(after);
+        let began_ms = entry.began(number).load(Ordering::Relaxed);
+        let held = Duration::from_millis((millis(now).wrapping_sub(began_ms)).into());
+        Some(self.hold(tenant)?.saturating_sub(held))
+    }
+
+    /// How many of its requests have a place.
+    pub(super) fn running(&self, tenant: u64) -> u32 {
+        self.entry(tenant).running.load(Ordering::Relaxed)
+    }
+
     /// How many of its requests wait.
     pub(super) fn waiting(&self, tenant: u64) -> u32 {
         self.entry(tenant).waiting.load(Ordering::Relaxed)
@@ -64,9 +90,10 @@ impl Tenants {
         Waiting(waiting)
     }
 
-    pub(super) fn begin(&self, tenant: u64) {
+    pub(super) fn begin(&self, tenant: u64, now: Duration) {
         let entry = self.entry(tenant);
-        entry.begun.fetch_add(1, Ordering::Relaxed);
+        let number = entry.begun.fetch_add(1, Ordering::Relaxed);
+        entry.began(number).store(millis(now), Ordering::Relaxed);
         if entry.running.fetch_add(1, Ordering::Relaxed) == 0 {
             self.active.fetch_add(1, Ordering::Relaxed);
         }
@@ -107,6 +134,17 @@ impl Tenants {
     }
 }
 
+impl Entry {
+    fn began(&self, number: u32) -> &AtomicU32 {
+        &self.began_ms[number as usize % RECENT]
+    }
+}
+
+/// Starts anew after seven weeks, which nothing takes.
+fn millis(now: Duration) -> u32 {
+    now.as_millis() as u32
+}
+
 /// One that waits for a place, or has stopped waiting when this is dropped.
 pub(super) struct Waiting<'a>(&'a AtomicU32);
 
@@ -125,12 +163,12 @@ mod tests {
     fn who_has_less_than_its_part_is_sparse() {
         let tenants = Tenants::new();
         for _ in 0..30 {
-            tenants.begin(1);
+            tenants.begin(1, Duration::ZERO);
         }
         assert!(!tenants.is_sparse(1, 30));
         assert!(tenants.is_sparse(2, 32), "half of the places are its part");
         for _ in 0..15 {
-            tenants.begin(2);
+            tenants.begin(2, Duration::ZERO);
         }
         assert!(tenants.is_sparse(2, 32));
         let waiting = tenants.wait(2);
@@ -140,7 +178,7 @@ mod tests {
         );
         drop(waiting);
         assert!(tenants.is_sparse(2, 32));
-        tenants.begin(2);
+        tenants.begin(2, Duration::ZERO);
         assert!(!tenants.is_sparse(2, 32));
         for _ in 0..16 {
             tenants.end(2);
@@ -160,5 +198,27 @@ mod tests {
         }
         let hold = tenants.hold(7).unwrap().as_millis();
         assert!((639..=640).contains(&hold), "{hold}");
+    }
+
+    // req: GW-07
+    #[test]
+    fn it_is_foreseen_whose_place_is_the_next() {
+        let (tenants, ms) = (Tenants::new(), Duration::from_millis);
+        tenants.note(7, ms(640));
+        assert_eq!(tenants.place_free_in(7, ms(0)), None, "nobody has a place");
+        for began in [0, 100, 200] {
+            tenants.begin(7, ms(began));
+        }
+        assert_eq!(tenants.place_free_in(7, ms(300)), Some(ms(340)));
+        let waiting = [tenants.wait(7), tenants.wait(7)];
+        assert_eq!(tenants.place_free_in(7, ms(300)), Some(ms(540)));
+        assert_eq!(tenants.place_free_in(7, ms(900)), Some(ms(0)), "overdue");
+        let more = tenants.wait(7);
+        assert_eq!(tenants.place_free_in(7, ms(300)), None, "a second round");
+        drop((waiting, more));
+        for _ in 0..RECENT {
+            tenants.begin(7, ms(300));
+        }
+        assert_eq!(tenants.place_free_in(7, ms(300)), None, "too long ago");
     }
 }

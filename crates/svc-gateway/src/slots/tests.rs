@@ -142,3 +142,70 @@ async fn weights_are_kept_where_only_few_may_wait() {
         assert!((4.5..=5.5).contains(&ratio(1, 2)), "5 to 1: {served:?}");
     }
 }
+
+/// What became of a tenant's requests.
+#[derive(Default)]
+struct Ends {
+    done: AtomicU32,
+    told_at_once: AtomicU32,
+    told_late: AtomicU32,
+}
+
+/// A tenant that asks so often a second, for work that takes so long.
+async fn ask(slots: &Arc<Slots>, tenant: u64, per_s: u32, hold: Duration, ends: &Arc<Ends>) {
+    let mut clients = tokio::task::JoinSet::new();
+    for number in 0..per_s * 20 {
+        let (slots, ends) = (slots.clone(), ends.clone());
+        clients.spawn(async move {
+            tokio::time::sleep(Duration::from_secs(1) * number / per_s).await;
+            let (now, work) = (slots.timeline.now(), Work::of(Class::AUTHED, tenant));
+            let entered = slots.enter(work, USUAL, now).await;
+            let waited = slots.timeline.now() - now;
+            // Until the first have ended nobody knows how long they take.
+            let counts = u32::from(number > per_s * 3);
+            let Ok(place) = entered else {
+                let told = match waited < Duration::from_millis(5) {
+                    true => &ends.told_at_once,
+                    false => &ends.told_late,
+                };
+                told.fetch_add(counts, Ordering::Relaxed);
+                return;
+            };
+            tokio::time::sleep(hold).await;
+            let now = slots.timeline.now();
+            slots.leave(place, Some(Outcome::Success), 0, 1, USUAL, now);
+            ends.done.fetch_add(counts, Ordering::Relaxed);
+        });
+    }
+    clients.join_all().await;
+}
+
+// req: GW-07
+#[tokio::test(start_paused = true)]
+async fn who_is_refused_is_told_at_once_also_where_work_takes_longer_than_anybody_waits() {
+    let slots = slots(32);
+    let (noisy, polite) = <(Arc<Ends>, Arc<Ends>)>::default();
+    let crowd = async {
+        let ms = Duration::from_millis;
+        tokio::join!(
+            ask(&slots, 1, 150, ms(640), &noisy),
+            ask(&slots, 2, 160, ms(20), &polite)
+        )
+    };
+    let expire = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            slots.expire();
+        }
+    };
+    tokio::select! { _ = crowd => {}, () = expire => {} }
+    let count = |count: &AtomicU32| count.load(Ordering::Relaxed);
+    let (late, at_once) = (count(&noisy.told_late), count(&noisy.told_at_once));
+    assert!(
+        late * 200 <= at_once,
+        "{late} waited in vain, {at_once} did not; {} done",
+        count(&noisy.done)
+    );
+    assert!(count(&noisy.done) >= 645, "of 660 that there was room for");
+    assert_eq!(count(&polite.told_at_once) + count(&polite.told_late), 0);
+}
