@@ -52,10 +52,6 @@ pub(crate) async fn answer(
 }
 
 /// How a request arrives.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every one is an answer; a box would be one more allocation for each"
-)]
 pub(crate) enum Arrival {
     Answer(Response<upstream::Reply>, Option<Standing>),
     Tunnel(tunnel::Ends),

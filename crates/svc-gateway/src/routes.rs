@@ -1,22 +1,23 @@
 //! Which route a request takes: by host, path, method and headers, the most specific first.
 
-use hashbrown::HashMap;
 use http::{HeaderMap, HeaderName, Method};
 use regex::Regex;
 
 pub(crate) use allowed::Allowed;
 pub(crate) use matcher::{Matcher, MatcherError, PathMatch, hosts, methods};
+use names::Names;
 
 mod allowed;
 mod matcher;
+mod names;
 
 /// All routes, laid out so that finding one does not depend on how many there are.
 #[derive(Debug)]
 pub(crate) struct Router<T> {
     routes: Vec<Entry<T>>,
-    hosts: HashMap<Box<str>, Paths>,
+    hosts: Names<Paths>,
     /// By what follows `*.`.
-    below: HashMap<Box<str>, Paths>,
+    below: Names<Paths>,
     anywhere: Paths,
 }
 
@@ -35,9 +36,9 @@ struct Conditions {
 /// The routes of one host. Each list is in the order in which its routes are tried.
 #[derive(Debug, Default)]
 struct Paths {
-    exact: HashMap<Box<str>, Vec<usize>>,
+    exact: Names<Vec<usize>>,
     /// By the prefix without a slash at its end.
-    prefixes: HashMap<Box<str>, Vec<Prefix>>,
+    prefixes: Names<Vec<Prefix>>,
     regexes: Vec<(Regex, usize)>,
 }
 
@@ -72,8 +73,8 @@ impl<T> Router<T> {
     pub(crate) fn new(routes: Vec<(Matcher, T)>) -> Self {
         let mut router = Self {
             routes: Vec::with_capacity(routes.len()),
-            hosts: HashMap::new(),
-            below: HashMap::new(),
+            hosts: Names::default(),
+            below: Names::default(),
             anywhere: Paths::default(),
         };
         let mut order: Vec<_> = routes.into_iter().collect();
@@ -103,8 +104,8 @@ impl<T> Router<T> {
         }
         for host in hosts {
             match host.strip_prefix("*.") {
-                Some(suffix) => self.below.entry(suffix.into()).or_default(),
-                None => self.hosts.entry(host.as_str().into()).or_default(),
+                Some(suffix) => self.below.entry(suffix),
+                None => self.hosts.entry(host),
             };
         }
         let below = self.below.iter_mut().filter(|(suffix, _)| {
@@ -140,9 +141,7 @@ impl<T> Router<T> {
 
     /// The host's own routes, then those of the domains above it, nearest first, then those of any host.
     fn at<'r>(&'r self, host: &'r str) -> impl Iterator<Item = &'r Paths> {
-        let own = (!self.hosts.is_empty())
-            .then(|| self.hosts.get(host))
-            .flatten();
+        let own = self.hosts.get(host);
         let above = if self.below.is_empty() { "" } else { host };
         let above = above.match_indices('.').map(|(dot, _)| &host[dot + 1..]);
         let below = above.filter_map(|suffix| self.below.get(suffix));
@@ -153,15 +152,10 @@ impl<T> Router<T> {
 impl Paths {
     fn add(&mut self, path: &PathMatch, route: usize) {
         match path {
-            PathMatch::Exact(path) => self
-                .exact
-                .entry(path.as_str().into())
-                .or_default()
-                .push(route),
+            PathMatch::Exact(path) => self.exact.entry(path).push(route),
             PathMatch::Prefix(prefix) => {
                 let bare = prefix.strip_suffix('/');
-                let key = bare.unwrap_or(prefix).into();
-                self.prefixes.entry(key).or_default().push(Prefix {
+                self.prefixes.entry(bare.unwrap_or(prefix)).push(Prefix {
                     route,
                     below_only: bare.is_some_and(|bare| !bare.is_empty()),
                 });
@@ -171,11 +165,9 @@ impl Paths {
     }
 
     fn find(&self, path: &str, mut fits: impl FnMut(usize) -> bool) -> Option<usize> {
-        if !self.exact.is_empty() {
-            let exact = self.exact.get(path).into_iter().flatten().copied();
-            if let Some(route) = { exact }.find(|route| fits(*route)) {
-                return Some(route);
-            }
+        let exact = self.exact.get(path).into_iter().flatten().copied();
+        if let Some(route) = { exact }.find(|route| fits(*route)) {
+            return Some(route);
         }
         self.by_prefix(path, &mut fits)
             .or_else(|| self.by_regex(path, fits))
