@@ -223,11 +223,12 @@ async fn begun(
             continue;
         };
         let codec = link.agreed.codec.filter(|_| ask.compress);
-        let payload = match codec {
-            Some(codec) if ends || !payload.is_empty() => upload::packed(codec, payload)?,
-            _ => payload.clone(),
+        let (payload, comp) = match codec {
+            Some(codec) if ends => upload::worthwhile(codec, payload)?,
+            Some(codec) if !payload.is_empty() => (upload::packed(codec, payload)?, true),
+            codec => (payload.clone(), codec.is_some()),
         };
-        let opening = opening(ask, codec.is_some(), deadline);
+        let opening = opening(ask, comp, deadline);
         if let Some((id, call)) = link.open(slot, &opening, &payload, ends).await? {
             return Ok(Begun { link, call, id });
         }

@@ -234,6 +234,13 @@ async fn payloads_are_compressed_both_ways_and_a_bomb_harms_its_own_call_only() 
     };
     let echoed = client.call(&packed, plain.clone()).await.unwrap();
     assert_eq!(echoed.collect(1 << 20).await.unwrap(), plain);
+    let zeros = Bytes::from(vec![0; 1 << 19]);
+    let echoed = client.call(&packed, zeros.clone()).await.unwrap();
+    let echoed = echoed.collect(1 << 20).await.unwrap();
+    assert!(
+        echoed == zeros,
+        "what would be taken for a bomb is not compressed"
+    );
     let answer = client
         .call(&ask(server::PACKED), plain.clone())
         .await
@@ -255,7 +262,7 @@ async fn an_answer_that_is_larger_than_wanted_is_given_up() {
         .call(&ask(server::FLOOD), "5000000".into())
         .await
         .unwrap();
-    assert_eq!(flood.collect(10_000).await, Err(Failure::Large(10_000)));
+    assert_eq!(flood.collect(10_000).await, Err(Failure::Large));
     until("the reset", || seen(&server.seen.resets) == 1).await;
 }
 
@@ -345,4 +352,48 @@ async fn shutdown_does_not_wait_for_ever_and_neither_does_dropping() {
         assert!(pending.answer().await.is_err());
         until("the connection to end", || seen(&server.seen.open) == 0).await;
     }
+}
+
+// req: TR-04
+#[tokio::test]
+async fn a_compressed_stream_is_whole_even_if_there_is_nothing_in_it() {
+    let (_server, client) = pair().await;
+    let packed = Ask {
+        compress: true,
+        ..ask(server::COUNT)
+    };
+    for pieces in [0, 3] {
+        let (mut upload, pending) = client.open(&packed, Bytes::new()).await.unwrap();
+        for _ in 0..pieces {
+            let noise = std::iter::repeat_with(|| fastrand::u8(..));
+            let noise = Bytes::from_iter(noise.take(100_000));
+            upload.send(noise).await.unwrap();
+        }
+        upload.end(Bytes::new()).await.unwrap();
+        let counted = pending.answer().await.unwrap().collect(100).await.unwrap();
+        assert_eq!(counted, (pieces * 100_000).to_string());
+    }
+}
+
+// req: TR-06
+#[tokio::test]
+async fn a_writer_that_waits_for_credit_hears_of_the_end_of_its_connection() {
+    let (_server, client) = pair().await;
+    let (mut upload, _pending) = client
+        .open(&ask(server::HOARDS), Bytes::new())
+        .await
+        .unwrap();
+    let writing = tokio::spawn(async move {
+        loop {
+            let sent = upload.send(Bytes::from(vec![0; CHUNK_BYTES_MAX])).await;
+            if let Err(failure) = sent {
+                return failure;
+            }
+        }
+    });
+    // It has more to say than the window holds, so it waits by now or will.
+    let hung = client.call(&ask(server::HANGS_UP), Bytes::new()).await;
+    assert!(matches!(hung, Err(Failure::Lost { .. })));
+    let failure = writing.await.unwrap();
+    assert!(matches!(failure, Failure::Lost { .. }), "{failure:?}");
 }

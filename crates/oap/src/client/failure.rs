@@ -47,8 +47,8 @@ pub enum Failure {
     #[error("the answer cannot be decompressed: {0}")]
     Decoded(BadBody),
     /// The answer is larger than the caller would have.
-    #[error("the answer is larger than {0} bytes")]
-    Large(usize),
+    #[error("the answer is larger than wanted")]
+    Large,
     /// There is no such request.
     #[error("the request cannot be sent: {0}")]
     Unsent(#[from] Unsent),

@@ -119,6 +119,9 @@ impl Link {
     pub(super) async fn send(&self, id: u64, payload: &Bytes, ends: bool) -> Option<usize> {
         self.has_room().await;
         let mut state = lock(&self.state);
+        if state.fate.is_some() {
+            return None;
+        }
         let most = state.session.sendable(id)?;
         let bytes = payload.len().min(most);
         let is_last = ends && bytes == payload.len();

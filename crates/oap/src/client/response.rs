@@ -117,23 +117,26 @@ impl Response {
 
     /// All that is left, if it is not more than `most` bytes.
     pub async fn collect(mut self, most: usize) -> Result<Bytes, Failure> {
-        let Some(first) = self.next().await? else {
+        // Most answers are one piece, which need not be copied.
+        let Some(first) = self.wanted(most).await? else {
             return Ok(Bytes::new());
         };
-        let mut all = BytesMut::new();
-        let mut next = Some(first.clone());
-        while let Some(piece) = next {
-            if all.len() + piece.len() > most {
-                return Err(Failure::Large(most));
-            }
+        let Some(second) = self.wanted(most - first.len()).await? else {
+            return Ok(first);
+        };
+        let mut all = BytesMut::from(&first[..]);
+        all.extend_from_slice(&second);
+        while let Some(piece) = self.wanted(most - all.len()).await? {
             all.extend_from_slice(&piece);
-            next = self.next().await?;
         }
-        // Most answers are one piece, which need not be copied.
-        Ok(match all.len() == first.len() {
-            true => first,
-            false => all.freeze(),
-        })
+        Ok(all.freeze())
+    }
+
+    async fn wanted(&mut self, most: usize) -> Result<Option<Bytes>, Failure> {
+        match self.next().await? {
+            Some(piece) if piece.len() > most => Err(Failure::Large),
+            piece => Ok(piece),
+        }
     }
 
     fn inflate(&mut self, payload: Bytes) -> Result<Bytes, Failure> {

@@ -8,7 +8,8 @@ use tokio::time::{Instant, timeout_at};
 use super::Failure;
 use super::call::Call;
 use super::link::Link;
-use crate::{Codec, Unsent};
+use crate::limits::CHUNK_BYTES_MAX;
+use crate::{Codec, Inflater, Unsent};
 
 /// The rest of a request. Dropping it before [`end`](Self::end) tells the server that there will be no more.
 #[derive(Debug)]
@@ -36,7 +37,8 @@ impl Upload {
 
     async fn go(&mut self, payload: Bytes, ends: bool) -> Result<(), Failure> {
         let payload = match self.codec {
-            Some(codec) if !payload.is_empty() => packed(codec, &payload)?,
+            // Even an empty end: a message without a byte is not one that was compressed.
+            Some(codec) if ends || !payload.is_empty() => packed(codec, &payload)?,
             _ => payload,
         };
         match timeout_at(self.deadline, self.push(payload, ends)).await {
@@ -76,4 +78,16 @@ pub(super) fn packed(codec: Codec, payload: &Bytes) -> Result<Bytes, Failure> {
     codec
         .compress(payload)
         .map_err(|_| Failure::Unsent(Unsent::Unlawful))
+}
+
+/// A whole message, compressed unless that is in vain, or so good that the server would take it for a bomb.
+pub(super) fn worthwhile(codec: Codec, payload: &Bytes) -> Result<(Bytes, bool), Failure> {
+    let smaller = packed(codec, payload)?;
+    // The server counts as it reads on, so only reading it the same way tells; small messages are never bombs.
+    let is_bomb =
+        payload.len() > CHUNK_BYTES_MAX && Inflater::new(codec).inflate(smaller.clone()).is_err();
+    Ok(match smaller.len() < payload.len() && !is_bomb {
+        true => (smaller, true),
+        false => (payload.clone(), false),
+    })
 }

@@ -30,6 +30,10 @@ pub(crate) const PACKED: u16 = 7;
 pub(crate) const BOMB: u16 = 8;
 /// Answers, and takes no more requests; what comes after it is not looked at.
 pub(crate) const LAST: u16 = 9;
+/// Takes one window and grants no more.
+pub(crate) const HOARDS: u16 = 11;
+/// Answers with the number of bytes it was sent, compressed ones decompressed.
+pub(crate) const COUNT: u16 = 12;
 /// Ends the connection.
 pub(crate) const HANGS_UP: u16 = 10;
 
@@ -82,6 +86,8 @@ pub(crate) async fn serve(mut io: impl AsyncRead + AsyncWrite + Unpin, seen: Arc
         seen: Arc::clone(&seen),
         sending: BTreeMap::new(),
         held: None,
+        hoards: Vec::new(),
+        counts: BTreeMap::new(),
     };
     let mut inbox = BytesMut::new();
     loop {
@@ -108,6 +114,8 @@ struct Peer {
     /// What is still to be sent, and whether that is all.
     sending: BTreeMap<u64, (BytesMut, bool)>,
     held: Option<(u64, Bytes)>,
+    hoards: Vec<u64>,
+    counts: BTreeMap<u64, (oap::Inflater, usize)>,
 }
 
 impl Peer {
@@ -126,16 +134,7 @@ impl Peer {
                 self.seen.in_flight_most.fetch_max(most, Ordering::SeqCst);
                 return self.request(header.corr_id, header, payload, out);
             }
-            Event::Data { header, payload } => {
-                let id = header.corr_id;
-                if let Some(credit) = self.session.consumed(id, payload.len()) {
-                    put(out, &credit);
-                }
-                if let Some((rest, all)) = self.sending.get_mut(&id) {
-                    rest.extend_from_slice(&payload);
-                    *all = header.ends();
-                }
-            }
+            Event::Data { header, payload } => self.data(&header, payload, out),
             Event::Reset { id, .. } => {
                 self.seen.resets.fetch_add(1, Ordering::SeqCst);
                 self.sending.remove(&id);
@@ -146,6 +145,27 @@ impl Peer {
             other => panic!("a client does not send {other:?}"),
         }
         true
+    }
+
+    fn data(&mut self, header: &oap::Header, payload: Bytes, out: &mut BytesMut) {
+        let id = header.corr_id;
+        if !self.hoards.contains(&id)
+            && let Some(credit) = self.session.consumed(id, payload.len())
+        {
+            put(out, &credit);
+        }
+        if let Some((rest, all)) = self.sending.get_mut(&id) {
+            rest.extend_from_slice(&payload);
+            *all = header.ends();
+        }
+        if let Some((inflater, count)) = self.counts.get_mut(&id) {
+            *count += inflater.inflate(payload).unwrap().len();
+            if header.ends() {
+                inflater.finish().unwrap();
+                let answer = BytesMut::from(count.to_string().as_bytes());
+                self.sending.insert(id, (answer, true));
+            }
+        }
     }
 
     fn request(
@@ -182,6 +202,11 @@ impl Peer {
                 let notice = Directive::rate_limited(SPACE, BUSY, 70);
                 let frame = Refusal::Busy.answer(&header, Some(notice));
                 whole(429, frame.payload, false);
+            }
+            HOARDS => self.hoards.push(id),
+            COUNT => {
+                let inflater = oap::Inflater::new(oap::Codec::Zstd);
+                self.counts.insert(id, (inflater, 0));
             }
             GIVES_UP => put(out, &self.session.reset(id, 502, "upstream").unwrap()),
             SWAPPED => match self.held.take() {
