@@ -4,6 +4,7 @@ mod again;
 mod args;
 mod bench;
 mod browser;
+mod chaos;
 mod check;
 mod deep;
 mod demo_pack;
@@ -96,6 +97,11 @@ const COMMANDS: &[Command] = &[
         usage: "bench [NAME] [--quick] [--json] [--only WORD,...] [--against PEER,...]",
         about: "measure beside the peers and write target/bench/report.html; no NAME: all; --list names them",
         run: bench::bench,
+    },
+    Command {
+        usage: "chaos [NAME]",
+        about: "one promise of the node under fire, with its figures; no NAME lists them",
+        run: chaos::run,
     },
     Command {
         usage: "soak [--minutes N]",

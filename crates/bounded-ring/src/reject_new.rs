@@ -105,6 +105,12 @@ impl<T> RejectNew<T> {
         Pop::new(self)
     }
 
+    /// Wakes one more of those who wait, for the case that who was woken does not come: a thread that
+    /// is held up takes the call with it.
+    pub fn nudge(&self) {
+        self.waiters.call_one();
+    }
+
     /// Refuses all pushes from now on; what is inside can still be popped.
     pub fn close(&self) {
         self.tail.fetch_or(MARK, Ordering::SeqCst);

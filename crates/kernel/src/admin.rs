@@ -169,6 +169,7 @@ impl Admin {
             "children": board.children,
             "readiness": self.kernel.readiness.snapshot(),
             "queues": self.kernel.queues.status(),
+            "stalls": self.kernel.watchdog.stalls(),
         });
         for (name, fact) in &self.facts {
             status[*name] = fact();

@@ -30,6 +30,7 @@ pub mod telemetry;
 #[cfg(test)]
 mod testing;
 pub mod tree;
+pub mod watchdog;
 
 use bus::Bus;
 use clock::Timeline;
@@ -38,6 +39,7 @@ use queue::Queues;
 use readiness::Readiness;
 use shutdown::{Shutdown, ShutdownRequests, StagePublisher};
 use supervisor::Board;
+use watchdog::Watchdog;
 
 /// What all children share; cheap to clone.
 #[derive(Clone)]
@@ -58,6 +60,8 @@ pub struct Kernel {
     pub board: Board,
     /// Time since the node's start.
     pub timeline: Timeline,
+    /// Who sees what does not yield.
+    pub watchdog: Watchdog,
 }
 
 impl Kernel {
@@ -66,15 +70,17 @@ impl Kernel {
         let registry = Registry::default();
         let bus = Bus::new(&registry);
         let (publisher, shutdown) = shutdown::stages();
+        let timeline = Timeline::start();
         let kernel = Self {
             queues: Queues::new(&registry),
             readiness: Readiness::new(&registry, &bus),
+            watchdog: Watchdog::new(&registry, timeline),
             bus,
             registry,
             shutdown,
             requests: ShutdownRequests::default(),
             board: Board::default(),
-            timeline: Timeline::start(),
+            timeline,
         };
         (kernel, publisher)
     }

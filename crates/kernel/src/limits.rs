@@ -58,6 +58,15 @@ pub const HEAD_BYTES: usize = 32 * 1024;
 /// Fields of a request head.
 pub const HEAD_FIELDS: usize = 100;
 
+/// Whoever does not yield for so long stalls.
+pub const STALL: Duration = Duration::from_secs(1);
+/// How often the watchdog looks.
+pub const GLANCE: Duration = Duration::from_millis(100);
+/// How often the runtime shows that it turns.
+pub const HEARTBEAT: Duration = Duration::from_millis(100);
+/// Time a process has to end by itself after its supervisor died.
+pub const LAST_BREATH: Duration = Duration::from_secs(1);
+
 /// Jobs the blocking pool runs at once; more wait in [`BLOCKING_QUEUE`].
 pub const BLOCKING_THREADS: usize = 8;
 /// Blocking jobs that may wait for a thread before newcomers are told `Busy`.
@@ -79,4 +88,5 @@ const _: () = {
     assert!(REAP_DEADLINE.as_millis() <= ADMIN_DEADLINE.as_millis());
     assert!(CONFIG_SETTLE.as_millis() < DRAIN_DEADLINE.as_millis());
     assert!(BLOCKING_THREADS < BLOCKING_QUEUE);
+    assert!(GLANCE.as_millis() + HEARTBEAT.as_millis() < STALL.as_millis());
 };

@@ -185,9 +185,16 @@ pub static DOOR: LockSpec = LockSpec {
     level: 10,
     doc: "the listening socket; taken when its child starts and ends",
 };
+/// See [`crate::watchdog`].
+pub static WATCHED: LockSpec = LockSpec {
+    name: "watched",
+    level: 10,
+    doc: "who is watched and what was seen last: a worker enters once, the watchdog looks ten times a second",
+};
 
 /// All of the kernel's.
-pub static ALL: [&LockSpec; 10] = [
+pub static ALL: [&LockSpec; 11] = [
+    &WATCHED,
     &CONFIG,
     &DOOR,
     &QUEUES,

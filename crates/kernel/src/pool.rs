@@ -291,11 +291,10 @@ impl<'a, W: Work> Crew<'a, W> {
     fn start(&mut self, index: usize) {
         self.alive += 1;
         let started = self.context.kernel.timeline.now();
-        let worker = self
-            .context
-            .tasks
-            .kind(&WORKER)
-            .spawn(worker::live(self.inner.clone(), index));
+        let life = worker::live(self.inner.clone(), index);
+        let watchdog = &self.context.kernel.watchdog;
+        let life = watchdog.watched(self.inner.spec.name, index, self.inner.relief(), life);
+        let worker = self.context.tasks.kind(&WORKER).spawn(life);
         self.changes.push(Box::pin(async move {
             Change::Died {
                 index,

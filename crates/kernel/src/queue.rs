@@ -351,6 +351,16 @@ impl<T> Receiver<T> {
         }
     }
 
+    /// Wakes one more receiver if something is inside: who was woken for it may be held up.
+    pub(crate) fn nudge(&self) {
+        match &self.shared.ring {
+            Ring::RejectNew(ring) if !ring.is_empty() => ring.nudge(),
+            Ring::DropOldest(ring) if !ring.is_empty() => ring.nudge(),
+            Ring::Coalesce(ring) if !ring.is_empty() => ring.nudge(),
+            _ => {}
+        }
+    }
+
     /// Refuses everything from now on; what is inside is still taken out.
     pub fn close(&self) {
         self.shared.close();

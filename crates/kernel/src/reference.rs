@@ -7,6 +7,7 @@ use crate::tasks::TaskKind;
 use crate::telemetry::trace_specs;
 use crate::{
     blocking, bus, config, pool, queue, readiness, serve, shutdown, supervisor, tasks, telemetry,
+    watchdog,
 };
 
 /// What one crate brings into the node.
@@ -51,6 +52,9 @@ pub static KERNEL: Tables = Tables {
         &bus::LAGGED,
         &pool::UNITS,
         &pool::RESTARTS,
+        &watchdog::STALLS,
+        &watchdog::STALLED,
+        &watchdog::LASTED,
         &serve::ACCEPTED,
         &serve::OPEN,
         &serve::ACCEPT_ERRORS,

@@ -1,6 +1,7 @@
 //! What a test may ask a node to do to itself. Only in builds with the `chaos` feature.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::fd::FromRawFd;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use kernel::admin::{Admin, Doing, Route};
 use serde_json::{Value, json};
 use svc_transport::Transport;
+use tokio::sync::Notify;
 
 /// Set, a node under amnesia lets its user look into its memory.
 const OPEN_TO_SCANS: &str = "MACRONODE_CHAOS_OPEN_TO_SCANS";
@@ -28,6 +30,14 @@ static KILL: Route = Route::acts(
     "kills `?workers=` workers of the transport, in the middle of whatever they do",
     anything,
 );
+
+static DOOM: Route = Route::acts(
+    "/chaos/doom",
+    "kills the supervisor, and holds up a thread of the runtime for `?hold_ms=`",
+    anything,
+);
+
+static DOOMED: Notify = Notify::const_new();
 
 fn anything() -> Value {
     json!({ "type": "object" })
@@ -65,8 +75,30 @@ pub(crate) fn with_actions(admin: Admin, transport: Option<Arc<Transport>>) -> A
             Ok(json!({ "killed": count }))
         })
     };
-    let admin = admin.with_action(&WRITE, Arc::new(write));
-    admin.with_action(&KILL, Arc::new(kill))
+    admin
+        .with_action(&WRITE, Arc::new(write))
+        .with_action(&DOOM, Arc::new(kill_supervisor))
+        .with_action(&KILL, Arc::new(kill))
+}
+
+/// Panics where the supervisor lives, when told to.
+pub(crate) async fn doom() -> Infallible {
+    DOOMED.notified().await;
+    panic!("the supervisor was killed");
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a thread of the runtime that is held up is what the test asks for"
+)]
+fn kill_supervisor(query: String) -> Doing {
+    Box::pin(async move {
+        let held_ms = query.strip_prefix("hold_ms=").unwrap_or("0");
+        let held = held_ms.parse().map_err(|_| "how long? hold_ms=")?;
+        DOOMED.notify_one();
+        std::thread::sleep(Duration::from_millis(held));
+        Ok(json!({}))
+    })
 }
 
 fn write(query: String) -> Doing {

@@ -15,6 +15,7 @@ use kernel::supervisor::Supervisor;
 use kernel::tasks;
 use kernel::telemetry::{self, Telemetry};
 use kernel::tree::Child;
+use kernel::watchdog::Alive;
 use strict_config::Loaded;
 use svc_edge::Edge;
 use svc_gateway::Gateway;
@@ -22,6 +23,8 @@ use svc_transport::Transport;
 
 use crate::amnesia::{self, Lack};
 use crate::bridge;
+#[cfg(feature = "chaos")]
+use crate::chaos::doom;
 use crate::cli::{ConfigArgs, RunArgs};
 use crate::config::{NodeText, RuntimeKind, Settings, load_config, source};
 use crate::demo;
@@ -65,6 +68,10 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         Err(error) => return cannot_start(format_args!("cannot start the runtime: {error}")),
     };
     let (kernel, publisher) = Kernel::new();
+    let (_watch, alive) = match kernel.watchdog.watch(end_at_once) {
+        Ok(watch) => watch,
+        Err(error) => return cannot_start(format_args!("cannot start the watchdog: {error}")),
+    };
     let (extra, exporters) = traces(&loaded.text, &kernel);
     let log = loaded.text.log.settings(std::io::stderr().is_terminal());
     let telemetry = match telemetry::init(&log, &kernel, extra) {
@@ -76,6 +83,7 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     }
     let made = Made {
         kernel,
+        alive,
         publisher,
         doors,
         world,
@@ -93,6 +101,12 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     #[cfg(feature = "chaos")]
     crate::chaos::linger();
     lived.unwrap_or(Exit::Internal)
+}
+
+/// The supervisor is gone, and what should have followed it is stuck: nothing of this process is to be waited for.
+fn end_at_once() {
+    // SAFETY: ends the process without calling anything of it.
+    unsafe { libc::_exit(Exit::Internal.code().into()) };
 }
 
 fn cannot_start(why: std::fmt::Arguments<'_>) -> Exit {
@@ -117,6 +131,7 @@ fn runtime(text: &NodeText) -> std::io::Result<tokio::runtime::Runtime> {
 /// What is made before the runtime turns.
 struct Made {
     kernel: Kernel,
+    alive: Alive,
     publisher: StagePublisher,
     doors: Doors,
     world: demo::world::World,
@@ -127,6 +142,7 @@ struct Made {
 async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
     let Made {
         kernel,
+        alive: _alive,
         publisher,
         doors,
         world,
@@ -207,12 +223,15 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
     let mut children = tree::children(&text, &parts);
     children.extend(exporters);
     drop(parts);
+    let watchdog = kernel.watchdog.clone();
     let supervisor =
         Supervisor::new(kernel, publisher, children).expect("the tree is checked by a test");
     tracing::info!(version = crate::VERSION, runtime = ?text.runtime.kind, "macronode starts");
     let outcome = tokio::select! {
         outcome = supervisor.run(|| live.load().drain) => outcome,
         never = pass_on(signals, requests, reload, handover) => match never {},
+        never = watchdog.heartbeat() => match never {},
+        never = doom() => match never {},
     };
     tell_tasks(&registry);
     tracing::info!(?outcome, "macronode has stopped");
@@ -315,6 +334,12 @@ fn of_overlay(overlay: Option<LiveFront>) -> Prepare<Settings> {
 /// Says whose config it is that cannot be followed.
 fn of(service: &str, ready: Result<Commit, String>) -> Result<Commit, String> {
     ready.map_err(|error| format!("{service}: {error}"))
+}
+
+/// Nothing kills the supervisor on purpose.
+#[cfg(not(feature = "chaos"))]
+async fn doom() -> std::convert::Infallible {
+    std::future::pending().await
 }
 
 #[cfg(feature = "otlp")]

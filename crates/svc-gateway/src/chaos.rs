@@ -1,4 +1,6 @@
-//! Kills workers on purpose, to show that nothing is lost. Only in builds with the `chaos` feature.
+//! Kills workers on purpose, to show that nothing is lost, or holds them up. Only in builds with the `chaos` feature.
+
+use std::time::Duration;
 
 use bytes::Bytes;
 use front_door::Upload;
@@ -7,20 +9,22 @@ use http::{Method, Request, Response, StatusCode};
 use crate::body::Answer;
 use crate::shared::Shared;
 
-/// `POST /chaos/kill?workers=N` kills so many of the pool; anything else is none of this.
+/// `POST /chaos/kill?workers=N` kills so many of the pool, `POST /chaos/stall?ms=N` holds one up for so long; anything
+/// else is none of this.
 pub(crate) fn kill(shared: &Shared, request: &Request<Upload>) -> Option<Response<Answer>> {
-    if request.method() != Method::POST || request.uri().path() != "/chaos/kill" {
+    let number = |key| {
+        let value = request.uri().query()?.strip_prefix(key)?;
+        value.parse::<u64>().ok()
+    };
+    let path = request.uri().path();
+    if request.method() != Method::POST || !matches!(path, "/chaos/kill" | "/chaos/stall") {
         return None;
     }
-    let asked = request
-        .uri()
-        .query()
-        .and_then(|query| query.strip_prefix("workers="));
-    let count = asked.and_then(|text| text.parse().ok()).unwrap_or(1);
     let mut response = Response::new(Answer::Whole(Bytes::new()));
-    match shared.workers() {
-        Some(workers) => workers.kill(count),
-        None => *response.status_mut() = StatusCode::NOT_FOUND,
+    match (shared.workers(), number("ms=")) {
+        (Some(workers), Some(ms)) => workers.stall(1, Duration::from_millis(ms)),
+        (Some(workers), None) => workers.kill(number("workers=").unwrap_or(1) as usize),
+        (None, _) => *response.status_mut() = StatusCode::NOT_FOUND,
     }
     Some(response)
 }

@@ -51,6 +51,26 @@ fn a_closed_full_ring_says_closed() {
     assert_eq!(ring.try_push(2), Err(PushError::Closed(2)));
 }
 
+// attack: K-06
+#[test]
+fn a_nudge_brings_another_where_who_was_woken_does_not_come() {
+    let ring = RejectNew::new(4);
+    let ((_, waker_a), (bell_b, waker_b)) = (Bell::new(), Bell::new());
+    let (mut a, mut b) = (ring.pop(), ring.pop());
+    assert!(poll(&mut a, &waker_a).is_pending());
+    assert!(poll(&mut b, &waker_b).is_pending());
+    assert_eq!(ring.try_push(7), Ok(()));
+    assert_eq!(bell_b.rings(), 0);
+    ring.nudge();
+    assert_eq!(bell_b.rings(), 1);
+    assert_eq!(poll(&mut b, &waker_b), Poll::Ready(Some(7)));
+    assert!(poll(&mut a, &waker_a).is_pending(), "it comes late");
+    ring.nudge();
+    assert!(poll(&mut a, &waker_a).is_pending(), "there is nothing");
+    assert_eq!(ring.try_push(8), Ok(()));
+    assert_eq!(poll(&mut a, &waker_a), Poll::Ready(Some(8)));
+}
+
 #[test]
 fn a_push_wakes_exactly_one_waiter_and_the_first() {
     let ring = RejectNew::new(4);

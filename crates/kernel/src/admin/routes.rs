@@ -177,6 +177,11 @@ fn status() -> Value {
         ("dropped", whole()),
         ("refused", whole()),
     ]);
+    let stall = object(&[
+        ("who", string()),
+        ("index", whole()),
+        ("for_s", json!({ "type": "number" })),
+    ]);
     object(&[
         ("version", string()),
         ("pid", whole()),
@@ -187,6 +192,7 @@ fn status() -> Value {
         ("children", list(child)),
         ("readiness", readiness()),
         ("queues", list(queue)),
+        ("stalls", list(stall)),
     ])
 }
 

@@ -288,6 +288,30 @@ mod killed {
         assert_eq!(office.kernel.readiness.of("pool"), State::Unready);
     }
 
+    // attack: K-06
+    #[test]
+    fn a_unit_for_which_a_stalled_worker_was_woken_is_done_by_another() {
+        let threads = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(3)
+            .enable_time()
+            .build()
+            .unwrap();
+        threads.block_on(async {
+            let office = office(3, 4).await;
+            let held = Duration::from_secs(20);
+            let (_watch, _alive) = office.kernel.watchdog.watch(|| {}).unwrap();
+            office.handle.stall(1, held);
+            let began = crate::clock::now();
+            // As many as wait in line, so that one of them is meant for who does not come.
+            for number in 0..9 {
+                let ticket = office.handle.submit(Order::Add(number)).unwrap();
+                assert_eq!(ticket.answer().await, Ok(number + 1));
+            }
+            assert!(crate::clock::now() - began < held, "nobody else did it");
+        });
+        threads.shutdown_background();
+    }
+
     /// Workers die at random under load; every repeatable unit is answered.
     #[test]
     fn no_repeatable_unit_is_lost_when_workers_die_once_each() {

@@ -10,17 +10,18 @@ use futures_util::{FutureExt, StreamExt};
 use super::{Inner, Job, Work};
 use crate::queue::Refused;
 use crate::reject::Reject;
+use crate::watchdog::Relief;
 
 /// Takes units and runs them, many at once, until none can come any more.
 pub(super) async fn live<W: Work>(inner: Arc<Inner<W>>, index: usize) {
     let mut running = FuturesUnordered::new();
     let mut more = true;
-    let killed = inner.killed(index);
-    tokio::pin!(killed);
+    let ordered = inner.ordered(index);
+    tokio::pin!(ordered);
     while more || !running.is_empty() {
         tokio::select! {
             biased;
-            () = &mut killed => panic!("worker {index} was killed"),
+            () = &mut ordered => ordered.set(inner.ordered(index)),
             Some(()) = running.next() => {}
             job = inner.next_job(), if more && running.len() < inner.size.units_per_worker => match job {
                 Some(job) => running.push(perform(inner.clone(), job)),
@@ -98,6 +99,17 @@ impl<W: Work> Inner<W> {
         }
     }
 
+    /// The unit for which a worker was woken that does not come is anybody's.
+    pub(super) fn relief(self: &Arc<Self>) -> Relief {
+        let inner = Arc::downgrade(self);
+        Arc::new(move || {
+            if let Some(inner) = inner.upgrade() {
+                inner.again.nudge();
+                inner.fresh.nudge();
+            }
+        })
+    }
+
     fn lose(&self, job: Job<W>) {
         self.fates.lost.inc();
         let _caller_gone = job.reply.send(Err(Reject::Degraded)).is_err();
@@ -110,13 +122,21 @@ impl<W: Work> Inner<W> {
         }
     }
 
+    /// Waits for an order from a test, and carries it out.
     #[cfg(feature = "chaos")]
-    async fn killed(&self, index: usize) {
-        self.kill.of(index).await;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a thread that is held up is what the order asks for"
+    )]
+    async fn ordered(&self, index: usize) {
+        match self.kill.of(index).await {
+            super::chaos::Order::Die => panic!("worker {index} was killed"),
+            super::chaos::Order::Stall(time) => std::thread::sleep(time),
+        }
     }
 
     #[cfg(not(feature = "chaos"))]
-    async fn killed(&self, _index: usize) {
+    async fn ordered(&self, _index: usize) {
         std::future::pending().await
     }
 }
