@@ -263,7 +263,7 @@ impl Watchdog {
         reliefs.iter().for_each(|relief| relief());
     }
 
-    /// What changed since the last look, and what helps those who wait for others. Nothing of it is done under the lock.
+    /// What changed since the last look, and what helps who waits for others. None of it is done under the lock.
     fn changes(&self, now: Duration) -> (Vec<(&'static str, usize, Seen)>, Vec<Relief>) {
         let (mut changes, mut reliefs) = (Vec::new(), Vec::new());
         self.shared.entries.lock().retain_mut(|entry| {
