@@ -1,5 +1,6 @@
-//! The story of a connection: frames in, requests under way, frames out, until one side has enough. One task does all of
-//! it, so nothing of it is locked and answers leave in the order they are made.
+//! The story of a connection: frames in, requests under way, frames out, until one side has enough.
+//!
+//! One task does all of it, so nothing of it is locked, and answers leave in the order in which they are made.
 
 use std::future::poll_fn;
 use std::pin::Pin;
