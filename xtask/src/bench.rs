@@ -2,6 +2,7 @@
 
 use crate::Outcome;
 use crate::args::Args;
+use crate::instructions;
 use crate::shell::Invocation;
 use crate::tools;
 
@@ -15,7 +16,11 @@ const VALUED: &[&str] = &["--only", "--against", "--compare"];
 
 /// Without a name, all of them.
 pub(crate) fn bench(args: Args) -> Outcome {
-    let words = args.rest();
+    let mut words = args.rest();
+    if name(&words) == Some("instructions") {
+        words.retain(|word| word != "instructions");
+        return instructions::run(Args::new(words));
+    }
     if needs_peers(&words) {
         tools::offer(tools::PEERS);
     }

@@ -186,6 +186,20 @@ const LAYERS: &[Layer] = &[
         below_in_tests: &[],
     },
     Layer {
+        name: "hot-paths",
+        below: &[
+            "bounded-ring",
+            "concurrency-gate",
+            "fair-queue",
+            "http-rules",
+            "http1-wire",
+            "oap",
+            "rate-quota",
+            "tile-pack",
+        ],
+        below_in_tests: &[],
+    },
+    Layer {
         name: "xtask",
         below: &[],
         below_in_tests: &[],

@@ -9,6 +9,7 @@ mod check;
 mod deep;
 mod demo_pack;
 mod docs;
+mod instructions;
 mod layering;
 mod meter;
 mod npm;

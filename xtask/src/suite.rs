@@ -3,6 +3,7 @@
 use crate::Outcome;
 use crate::again;
 use crate::args::Args;
+use crate::instructions;
 use crate::requirements;
 use crate::s3_server;
 use crate::shell::Invocation;
@@ -48,6 +49,11 @@ const SUITE: Series = Series {
             name: "requirements",
             about: "every finished requirement is cited by a test",
             run: cited,
+        },
+        Step {
+            name: "instructions",
+            about: "no hot path takes more instructions than are kept for it",
+            run: instructions::check,
         },
     ],
     stop_at_first: true,

@@ -47,6 +47,12 @@ pub(crate) const PEERS: &[Tool] = &[
     },
 ];
 
+/// What counts instructions.
+pub(crate) const VALGRIND: &[Tool] = &[Tool {
+    program: "valgrind",
+    packages: &["valgrind"],
+}];
+
 /// What builds the preview page and the demonstration pack; building the node needs neither.
 pub(crate) const NODE: &[Tool] = &[
     Tool {
