@@ -177,7 +177,7 @@ async fn new_certificates_are_for_new_connections_and_lose_no_old_one() {
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
-// req: GW-03
+// req: GW-03, ND-06
 // attack: C-01, C-02, C-05, C-15
 #[tokio::test]
 async fn who_does_not_shake_hands_in_time_is_let_go() {
@@ -251,6 +251,7 @@ async fn hellos_come_in_any_number_of_pieces_but_not_in_any_size_or_age() {
     }
 }
 
+// req: ND-06
 // attack: C-13
 #[tokio::test]
 async fn handshakes_that_stop_halfway_leave_turns_for_others() {

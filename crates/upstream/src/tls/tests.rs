@@ -65,3 +65,51 @@ fn nothing_secret_is_printed() {
     let printed = format!("{:?}", tls.unwrap());
     assert_eq!(printed, "ClientTls { name: None, .. }");
 }
+
+// req: ND-06
+#[test]
+fn an_origin_that_can_is_agreed_with_on_a_hybrid_key_and_another_as_before() {
+    use rustls::NamedGroup;
+    use rustls::crypto::aws_lc_rs::kx_group::{SECP256R1, X25519, X25519MLKEM768};
+
+    let modern = aws_lc_rs::default_provider().kx_groups;
+    assert_eq!(agreed(modern), NamedGroup::X25519MLKEM768);
+    assert_eq!(agreed(vec![X25519MLKEM768]), NamedGroup::X25519MLKEM768);
+    assert_eq!(agreed(vec![X25519]), NamedGroup::X25519);
+    assert_eq!(agreed(vec![SECP256R1]), NamedGroup::secp256r1);
+}
+
+/// What is agreed on with an origin that knows these groups.
+fn agreed(groups: Vec<&'static dyn rustls::crypto::SupportedKxGroup>) -> rustls::NamedGroup {
+    let (certificate, key) = made();
+    let (chain, key) = identity(certificate.as_bytes(), key.as_bytes()).unwrap();
+    let provider = rustls::crypto::CryptoProvider {
+        kx_groups: groups,
+        ..aws_lc_rs::default_provider()
+    };
+    let config = rustls::ServerConfig::builder_with_provider(Arc::new(provider))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .unwrap();
+    let tls = ClientTls::new(TlsText {
+        roots: certificate.as_bytes(),
+        ..TlsText::default()
+    });
+    let tls = tls.unwrap();
+    let name = tls.name_for("origin.example").unwrap();
+    let mut ours = rustls::ClientConnection::new(tls.config(Protocol::Http1), name).unwrap();
+    let mut theirs = rustls::ServerConnection::new(Arc::new(config)).unwrap();
+    while ours.is_handshaking() || theirs.is_handshaking() {
+        let mut said = Vec::new();
+        ours.write_tls(&mut said).unwrap();
+        theirs.read_tls(&mut &said[..]).unwrap();
+        theirs.process_new_packets().unwrap();
+        let mut said = Vec::new();
+        theirs.write_tls(&mut said).unwrap();
+        ours.read_tls(&mut &said[..]).unwrap();
+        ours.process_new_packets().unwrap();
+    }
+    ours.negotiated_key_exchange_group().unwrap().name()
+}
