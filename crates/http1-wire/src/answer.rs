@@ -79,8 +79,8 @@ impl HeadReader {
                 return Ok(None);
             };
             self.left -= length;
-            let lines = std::mem::take(&mut self.scan).lines;
-            let answer = answer(inbox.split_to(length).freeze(), lines, asked)?;
+            let scan = std::mem::take(&mut self.scan);
+            let answer = answer(&inbox.split_to(length).freeze(), &scan, asked)?;
             if !answer.status.is_informational() || answer.framing == Framing::Switched {
                 return Ok(Some(answer));
             }
@@ -98,15 +98,11 @@ fn begins_well(inbox: &[u8]) -> Result<(), Fault> {
     Ok(())
 }
 
-fn answer(head: Bytes, lines: usize, asked: Asked) -> Result<Answer, Fault> {
-    let first = memchr::memchr(b'\r', &head).unwrap_or(head.len());
-    let (version, status) = status_line(&head[..first])?;
-    if head.get(first + 1) != Some(&b'\n') {
-        return Err(Fault::Garbage("a status line"));
-    }
+fn answer(head: &Bytes, scan: &Scan, asked: Asked) -> Result<Answer, Fault> {
+    let first = scan.end(0, head, 0);
+    let (version, status) = status_line(&head[..first.saturating_sub(1)])?;
     let (mut headers, mut said) = (HeaderMap::new(), Said::default());
-    let lines = lines.saturating_sub(1);
-    fields::read(&head, first + 2, lines, &mut headers, |name, value| {
+    fields::read(head, scan, (1, first + 1), &mut headers, |name, value| {
         said.hear(name, value).map(|()| true)
     })?;
     let framing = framing(status, version, said, asked)?;

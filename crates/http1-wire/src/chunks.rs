@@ -118,15 +118,15 @@ impl Chunks {
         let Some(length) = scan.find(inbox, TRAILER_BYTES)? else {
             return Ok(Step::Wait);
         };
-        let lines = scan.lines;
+        let scan = *scan;
         self.at = At::End;
         let block = inbox.split_to(length).freeze();
-        if lines == 0 {
+        if scan.lines == 0 {
             return Ok(Step::End);
         }
         let mut trailers = HeaderMap::new();
         // What they say of framing is too late to mean anything.
-        fields::read(&block, 0, lines, &mut trailers, |_, _| Ok(true))?;
+        fields::read(&block, &scan, (0, 0), &mut trailers, |_, _| Ok(true))?;
         Ok(Step::Trailers(trailers))
     }
 

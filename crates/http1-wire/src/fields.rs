@@ -7,6 +7,7 @@ use http::header::{
 
 use crate::FIELDS_MAX;
 use crate::fault::Fault;
+use crate::scan::Scan;
 
 /// Room left for what whoever passes a message on has to add.
 const ROOM: usize = 6;
@@ -20,37 +21,36 @@ pub(crate) struct Said {
     pub(crate) keep_alive: bool,
 }
 
-/// Reads the fields of a block that ends in an empty line into `fields`; `lines` is how many there are. `hear` is shown
-/// each of them, and says whether it stays.
+/// Reads the fields of a block that `scan` has found the end of into `fields`, from its line `first` on, which begins at
+/// `at`. `hear` is shown each of them, and says whether it stays.
 pub(crate) fn read(
     block: &Bytes,
-    from: usize,
-    lines: usize,
+    scan: &Scan,
+    (first, mut at): (usize, usize),
     fields: &mut HeaderMap,
     mut hear: impl FnMut(&HeaderName, &HeaderValue) -> Result<bool, Fault>,
 ) -> Result<(), Fault> {
+    let lines = scan.lines.saturating_sub(first);
     if lines > FIELDS_MAX {
         return Err(Fault::Oversized("too many fields"));
     }
     if fields.capacity() < lines + ROOM {
         *fields = HeaderMap::with_capacity(lines + ROOM);
     }
-    let mut at = from;
-    for _ in 0..lines {
-        let rest = &block[at..];
-        let colon = memchr::memchr2(b':', b'\n', rest).unwrap_or(0);
-        if rest.get(colon) != Some(&b':') {
-            return Err(Fault::Garbage("a line without a colon"));
-        }
-        let name = name(&rest[..colon])?;
-        let end = colon + memchr::memchr(b'\n', &rest[colon..]).unwrap_or(0);
-        let (first, last) = trimmed(rest, colon + 1, end.saturating_sub(1));
+    for number in first..scan.lines {
+        let end = scan.end(number, block, at);
+        // Every line ends in CRLF, and only the last of a block is empty.
+        let line = &block[at..end - 1];
+        let colon = line.iter().position(|byte| *byte == b':');
+        let colon = colon.ok_or(Fault::Garbage("a line without a colon"))?;
+        let name = name(&line[..colon])?;
+        let (first, last) = trimmed(line, colon + 1);
         let value = HeaderValue::from_maybe_shared(block.slice(at + first..at + last));
         let value = value.map_err(|_| Fault::Garbage("a field value"))?;
         if hear(&name, &value)? {
             fields.append(name, value);
         }
-        at += end + 1;
+        at = end + 1;
     }
     Ok(())
 }
@@ -79,8 +79,9 @@ fn name(text: &[u8]) -> Result<HeaderName, Fault> {
 }
 
 /// The bounds of a value without the blanks around it.
-fn trimmed(line: &[u8], mut first: usize, mut last: usize) -> (usize, usize) {
+fn trimmed(line: &[u8], mut first: usize) -> (usize, usize) {
     let blank = |byte: u8| byte == b' ' || byte == b'\t';
+    let mut last = line.len();
     while first < last && blank(line[first]) {
         first += 1;
     }

@@ -117,7 +117,7 @@ impl RequestReader {
             return Ok(found.map(|_| None)?);
         };
         let head = inbox.split_to(length).freeze();
-        request(&head, self.scan.lines, std::mem::take(spare)).map(Some)
+        request(&head, &self.scan, std::mem::take(spare)).map(Some)
     }
 
     /// Some send an empty line behind a body. `false` where there is nothing else yet.
@@ -150,16 +150,15 @@ fn is_token(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte)
 }
 
-fn request(head: &Bytes, lines: usize, mut headers: HeaderMap) -> Result<Request, Unreadable> {
+fn request(head: &Bytes, scan: &Scan, mut headers: HeaderMap) -> Result<Request, Unreadable> {
     headers.clear();
-    let first = memchr::memchr(b'\n', head).unwrap_or(0);
+    let first = scan.end(0, head, 0);
     let line = request_line(&head[..first.saturating_sub(1)])?;
     let method = Method::from_bytes(&head[..line.method]).map_err(|_| LINE)?;
     let target = head.slice(line.method + 1..line.target);
     let uri = Uri::from_maybe_shared(target).map_err(|_| LINE)?;
     let mut said = Said::new(line.version);
-    let lines = lines.saturating_sub(1);
-    fields::read(head, first + 1, lines, &mut headers, |name, value| {
+    fields::read(head, scan, (1, first + 1), &mut headers, |name, value| {
         said.hear(name, value)
     })?;
     let body = match (said.chunked, said.length) {
@@ -199,7 +198,7 @@ struct Line {
 
 /// Three words with one blank between them.
 fn request_line(line: &[u8]) -> Result<Line, Unreadable> {
-    let method = memchr::memchr(b' ', line).ok_or(LINE)?;
+    let method = line.iter().position(|byte| *byte == b' ').ok_or(LINE)?;
     let length = memchr::memchr(b' ', &line[method + 1..]).ok_or(LINE)?;
     let target = method + 1 + length;
     let version = match &line[target + 1..] {

@@ -2,6 +2,9 @@
 
 use crate::fault::Fault;
 
+/// Lines whose ends are remembered; most blocks have no more.
+const MARKS: usize = 24;
+
 /// How far a block has been looked through; each byte is looked at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Scan {
@@ -9,6 +12,8 @@ pub(crate) struct Scan {
     /// Where the line begins that is being looked at.
     line: usize,
     pub(crate) lines: usize,
+    /// Where the first lines end; zero is not known.
+    marks: [u16; MARKS],
 }
 
 impl Scan {
@@ -26,6 +31,9 @@ impl Scan {
             if at == self.line + 1 {
                 return Ok(Some(at + 1));
             }
+            if let Some(mark) = self.marks.get_mut(self.lines) {
+                *mark = u16::try_from(at).unwrap_or(0);
+            }
             self.line = at + 1;
             self.lines += 1;
         }
@@ -33,6 +41,15 @@ impl Scan {
         match whole > most {
             true => Err(Fault::Oversized("no end of the fields")),
             false => Ok(None),
+        }
+    }
+
+    /// Where the line feed of a line is that begins at `from`, in a block that was found.
+    #[inline]
+    pub(crate) fn end(&self, line: usize, block: &[u8], from: usize) -> usize {
+        match self.marks.get(line) {
+            Some(&mark) if mark > 0 => usize::from(mark),
+            _ => from + memchr::memchr(b'\n', &block[from..]).unwrap_or(0),
         }
     }
 }
