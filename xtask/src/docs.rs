@@ -9,22 +9,31 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-const COMMITTED: &str = "docs/reference";
+/// What is made: the command of the node that writes it, and where it is committed.
+const MADE: [(&str, &str); 2] = [
+    ("reference", "docs/reference"),
+    ("monitoring", "deploy/monitoring"),
+];
 
 type Pages = BTreeMap<String, Vec<u8>>;
 
 pub(crate) fn run(mut args: Args) -> Outcome {
     let check = args.flag("--check");
     args.finish()?;
-    let wanted = generated()?;
-    let committed = workspace::root().join(COMMITTED);
+    MADE.iter()
+        .try_for_each(|(command, committed)| renew(command, committed, check))
+}
+
+fn renew(command: &str, place: &str, check: bool) -> Outcome {
+    let wanted = generated(command)?;
+    let committed = workspace::root().join(place);
     let stale = stale(
         &pages(&committed).map_err(|error| unreadable(&committed, &error))?,
         &wanted,
     );
     if check && !stale.is_empty() {
         return Err(format!(
-            "stale in {COMMITTED}: {}; `cargo xtask docs` rewrites them",
+            "stale in {place}: {}; `cargo xtask docs` rewrites them",
             stale.join(", ")
         ));
     }
@@ -32,29 +41,22 @@ pub(crate) fn run(mut args: Args) -> Outcome {
         rewrite(&committed.join(name), wanted.get(name))
             .map_err(|error| unreadable(&committed, &error))?;
     }
-    println!("{} pages, {} rewritten", wanted.len(), stale.len());
+    println!("{place}: {} files, {} rewritten", wanted.len(), stale.len());
     Ok(())
 }
 
 /// What the node says of itself now, through a directory of its own so that a removed page is noticed too.
-fn generated() -> Result<Pages, String> {
-    let fresh = workspace::target().join("reference");
+fn generated(command: &str) -> Result<Pages, String> {
+    let fresh = workspace::target().join(command);
     if fresh.exists() {
         fs::remove_dir_all(&fresh).map_err(|error| unreadable(&fresh, &error))?;
     }
     fs::create_dir_all(&fresh).map_err(|error| unreadable(&fresh, &error))?;
-    let write = Invocation::cargo(&[
-        "run",
-        "--quiet",
-        "--package",
-        "macronode",
-        "--",
-        "reference",
-    ]);
+    let write = Invocation::cargo(&["run", "--quiet", "--package", "macronode", "--", command]);
     write.args([fresh.to_string_lossy().into_owned()]).run()?;
     let pages = pages(&fresh).map_err(|error| unreadable(&fresh, &error))?;
     if pages.is_empty() {
-        Err("macronode wrote no reference page".to_owned())
+        Err(format!("`macronode {command}` wrote nothing"))
     } else {
         Ok(pages)
     }

@@ -13,6 +13,7 @@ pub mod good;
 pub mod log;
 pub mod overlay;
 pub mod packfile;
+pub mod promql;
 pub mod readiness;
 mod rounds;
 pub mod schema;

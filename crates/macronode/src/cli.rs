@@ -79,6 +79,12 @@ pub(crate) enum Command {
         /// Where to.
         directory: PathBuf,
     },
+    /// Write the dashboard and the alert rules, made from the metrics, into a directory.
+    #[command(hide = true)]
+    Monitoring {
+        /// Where to.
+        directory: PathBuf,
+    },
 }
 
 /// Look at configs.

@@ -24,6 +24,7 @@ mod framed;
 mod handover;
 mod heap;
 mod inspect;
+mod monitoring;
 mod operate;
 mod overlay;
 mod pack;
@@ -94,6 +95,7 @@ fn main() -> ExitCode {
             Exit::Ok
         }
         Command::Reference { directory } => reference::write(directory),
+        Command::Monitoring { directory } => monitoring::write(directory),
     };
     exit.into()
 }

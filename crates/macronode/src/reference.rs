@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::{demo, overlay, tree};
 
 /// What every crate brings into the node.
-static TABLES: [&Tables; 9] = [
+pub(crate) static TABLES: [&Tables; 9] = [
     &KERNEL,
     &gateway::TABLES,
     &gateway::DOOR_TABLES,
@@ -29,7 +29,15 @@ static TABLES: [&Tables; 9] = [
 
 /// Writes every page into `directory`.
 pub(crate) fn write(directory: &Path) -> Exit {
-    for (name, text) in pages() {
+    write_all(directory, pages())
+}
+
+/// Writes files into `directory`, by name.
+pub(crate) fn write_all(
+    directory: &Path,
+    files: impl IntoIterator<Item = (&'static str, String)>,
+) -> Exit {
+    for (name, text) in files {
         if let Err(error) = std::fs::write(directory.join(name), text) {
             eprintln!(
                 "error: cannot write {} into {}: {error}",

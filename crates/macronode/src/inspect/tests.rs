@@ -106,7 +106,8 @@ fn an_example_on_a_machine_without_its_files_is_refused() {
 #[test]
 fn every_example_is_on_a_page() {
     let page = |name: &str| std::fs::read_to_string(documents().join(name)).unwrap();
-    let pages = [page("gateway.md"), page("edge.md"), page("transport.md")].concat();
+    let pages = ["gateway.md", "edge.md", "transport.md", "operations.md"];
+    let pages = pages.map(page).concat();
     for (name, _) in examples() {
         assert!(pages.contains(&format!("(examples/{name})")), "{name}");
     }
