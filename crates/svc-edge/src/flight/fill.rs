@@ -29,8 +29,9 @@ use super::{Flight, sending};
 
 /// Fetches under way at once; the units of all workers.
 const UNITS: usize = 256;
-/// Workers. A fetch waits for the network, so a few run many.
-const WORKERS: usize = 4;
+/// Workers. A fetch waits for the network, so each runs many; not too many, for it goes on with all that have come
+/// before it lets anybody else go on.
+const WORKERS: usize = 16;
 /// Redirects that are followed one after the other.
 const HOPS: u32 = 3;
 
