@@ -11,6 +11,7 @@ use std::time::Duration;
 use e2e::command::{macronode, ran};
 use e2e::edge::{Edge, config as edge_config, home};
 use e2e::gateway::PATIENCE;
+use e2e::packfile::PackFile;
 use e2e::{START, binary, runtime};
 use forgetful::{Forgetful, TOKEN};
 use serde_json::Value;
@@ -42,12 +43,27 @@ async fn status(process: &Process) -> Value {
     serde_json::from_str(&http::get(admin, "/status").await.unwrap().text()).unwrap()
 }
 
+/// A pack of each kind.
+fn packs() -> tempfile::TempDir {
+    let packs = home();
+    let (one, other) = (
+        packs.path().join("one.pmtiles"),
+        packs.path().join("other.mbtiles"),
+    );
+    let pack = PackFile::vectors(1).metadata("{\"vector_layers\":[]}");
+    std::fs::write(&one, pack.tile(0, 0, 0, b"tile").bytes()).unwrap();
+    let mut convert = macronode(["pack", "convert"]);
+    let converted = ran(convert.arg(&one).arg(&other));
+    assert_eq!(converted.code, Some(0), "{}", converted.printed());
+    packs
+}
+
 /// An edge that keeps what it fetches, on a disk or in memory.
 async fn spied(amnesia: bool) -> Vec<testkit::process::Attempt> {
     let origin = Upstream::start().await.unwrap();
     let fresh = Reply::status(200).header("cache-control", "max-age=600");
     origin.set_default(fresh.body(vec![b'x'; 200_000]));
-    let (packs, store) = (home(), home());
+    let (packs, store) = (packs(), home());
     let keep = match amnesia {
         true => String::new(),
         false => format!("[edge.store]\ndir = {:?}\n", store.path()),
@@ -70,6 +86,10 @@ async fn spied(amnesia: bool) -> Vec<testkit::process::Attempt> {
             let said = answer.header("cache-status").unwrap_or_default();
             assert_eq!(said.contains("; hit"), round == 1, "{said}");
         }
+    }
+    for pack in ["one", "other"] {
+        let tile = edge.get(&format!("/tiles/{pack}/0/0/0")).await;
+        assert_eq!((tile.status, &tile.body[..]), (200, &b"tile"[..]), "{pack}");
     }
     // A reload reads everything anew.
     edge.process.signal(libc::SIGHUP).unwrap();
