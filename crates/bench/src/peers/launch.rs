@@ -189,6 +189,12 @@ impl Running {
         self.printed()
     }
 
+    /// Asks it to end, waits for that, and gives what it left in a file beside its config.
+    pub fn end_and_read(self, name: &str) -> io::Result<String> {
+        self.ask_to_end();
+        std::fs::read_to_string(self.process.dir().join(name))
+    }
+
     /// Asks it to end, waits for that, and counts the lines of its logs.
     pub fn end_and_count_lines(self) -> u64 {
         let access_log = self.process.dir().join(ACCESS_LOG);

@@ -53,7 +53,7 @@ pub(super) fn draw(title: &str, stacks: &BTreeMap<String, u64>) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"monospace\" \
          font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
-         <text x=\"8\" y=\"20\" font-size=\"14\">{}: {} samples; ours is orange</text>\n",
+         <text x=\"8\" y=\"20\" font-size=\"14\">{}: {} samples or instructions; ours is orange</text>\n",
         escaped(title),
         root.count
     );
