@@ -63,6 +63,10 @@ fn main() -> ExitCode {
     ) {
         end_with_the_reader();
     }
+    // Tiles and frames by the million, and no secret among them.
+    if matches!(cli.command, Command::Pack(_) | Command::Oap(_)) {
+        heap::wipe_what_is_freed(false);
+    }
     let exit = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Proxy(args) => run::run(&args.run()),
