@@ -1,6 +1,6 @@
 //! Takes frames out of a buffer as it fills; what is wrong is said as soon as its bytes are there.
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 
 use crate::frame::VERSION;
 use crate::limits::{CAP_BYTES_MAX, FRAME_BYTES_MAX, FRAME_BYTES_MIN, HEADER_BYTES};
@@ -42,12 +42,12 @@ impl Decoder {
             return Ok(None);
         }
         let header = header(head);
-        let mut cap = inbox.split_to(lengths.frame).freeze();
-        let payload = cap.split_off(HEADER_BYTES + lengths.cap);
+        let mut payload = inbox.split_to(lengths.frame).freeze();
+        payload.advance(HEADER_BYTES);
         // Most frames have none; an empty slice of the buffer would keep it alive for nothing.
         let cap = match lengths.cap {
             0 => Bytes::new(),
-            _ => cap.slice(HEADER_BYTES..),
+            _ => payload.split_to(lengths.cap),
         };
         Ok(Some(Frame {
             header,
