@@ -1,6 +1,8 @@
-//! What a request is called: the caller's names for it, or new ones, which cost one allocation together.
+//! What a request is called: the caller's names for it, or new ones, which share an allocation with many others.
 
-use bytes::Bytes;
+use std::cell::RefCell;
+
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue};
 use http_rules::request_id;
 use http_rules::trace::TraceContext;
@@ -18,6 +20,13 @@ pub(crate) struct Names {
 const TRACE_BYTES: usize = 55;
 const TRACE_AT: usize = 3;
 const SPAN_AT: usize = 36;
+
+/// Names are written one after the other into pieces of memory of this size. The last of its names frees a piece.
+const INK_BYTES: usize = 32 * TRACE_BYTES;
+
+thread_local! {
+    static INK: RefCell<BytesMut> = RefCell::new(BytesMut::with_capacity(INK_BYTES));
+}
 
 /// The names of a request with this head.
 pub(crate) fn name(headers: &HeaderMap, heads: Heads) -> Names {
@@ -44,7 +53,13 @@ fn begin([high, low, span]: [u64; 3]) -> (HeaderValue, HeaderValue) {
     // Zero means "none" in this format.
     hex(low | 1, &mut text[TRACE_AT + 16..]);
     hex(span | 1, &mut text[SPAN_AT..]);
-    let text = Bytes::copy_from_slice(&text);
+    let text = INK.with_borrow_mut(|ink| {
+        if ink.capacity() < TRACE_BYTES {
+            *ink = BytesMut::with_capacity(INK_BYTES);
+        }
+        ink.extend_from_slice(&text);
+        ink.split().freeze()
+    });
     let value = |bytes: Bytes| {
         HeaderValue::from_maybe_shared(bytes).expect("hexadecimal digits are visible ASCII")
     };

@@ -81,7 +81,7 @@ pub(crate) fn call(
     };
     identify(plan, journey, &mut head);
     originate(journey, draft, visit, &mut head);
-    sign(journey, draft.parts.version, until, &mut head);
+    sign(journey, route, draft.parts.version, until, &mut head);
     let own = draft
         .host
         .as_ref()
@@ -157,11 +157,11 @@ fn originate(journey: &Journey, draft: &Draft, visit: &Visit, head: &mut Head) {
 }
 
 /// How long it may take, what it is called, and who passes it on.
-fn sign(journey: &Journey, version: Version, until: Duration, head: &mut Head) {
+fn sign(journey: &Journey, route: &Route, version: Version, until: Duration, head: &mut Head) {
     let left = until.saturating_sub(journey.seen);
     match journey.heads.has(Heads::DEADLINE) {
         true => deadline::pass_on(&mut head.headers, left, kernel::clock::unix_time),
-        false => head.say(deadline::REQUEST_TIMEOUT, deadline::request_timeout(left)),
+        false => head.say(deadline::REQUEST_TIMEOUT, route.timeout(left)),
     }
     head.say(request_id::NAME, journey.id.clone());
     if let Some(trace) = &journey.trace {

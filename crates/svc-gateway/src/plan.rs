@@ -7,6 +7,7 @@ use std::time::Duration;
 use fair_queue::Class;
 use hashbrown::HashMap;
 use http::{HeaderName, HeaderValue, StatusCode};
+use http_rules::deadline;
 use ipnet::IpNet;
 use passport::Verifier;
 
@@ -63,6 +64,8 @@ pub(crate) struct Route {
     pub(crate) request_edits: Edits,
     pub(crate) response_edits: Edits,
     pub(crate) deadline: Duration,
+    /// The same as upstreams are told of it: nearly every request has all of its time left.
+    timeout: HeaderValue,
     pub(crate) body_bytes: u64,
     pub(crate) decode: bool,
     pub(crate) cost: u64,
@@ -261,6 +264,14 @@ pub(crate) fn class(name: ClassName) -> Class {
 }
 
 impl Route {
+    /// What an upstream is told of the time that is left.
+    pub(crate) fn timeout(&self, left: Duration) -> HeaderValue {
+        match left == self.deadline {
+            true => self.timeout.clone(),
+            false => deadline::request_timeout(left),
+        }
+    }
+
     fn new(
         shared: &Shared,
         gateway: &GatewayText,
@@ -278,6 +289,8 @@ impl Route {
         let same_rate = known
             .and_then(|route| route.rate.clone())
             .filter(|(rate, _)| Some(*rate) == text.rate);
+        let deadline = text.deadline_ms.unwrap_or(gateway.timeouts.request_ms);
+        let deadline = Duration::from_millis(deadline);
         let statuses = text.retry.on_status.iter();
         Ok(Self {
             index,
@@ -289,9 +302,8 @@ impl Route {
                 .and_then(|host| host.parse().ok()),
             request_edits: Edits::of_requests(text),
             response_edits: Edits::of_responses(text),
-            deadline: Duration::from_millis(
-                text.deadline_ms.unwrap_or(gateway.timeouts.request_ms),
-            ),
+            timeout: shared_value(deadline::request_timeout(deadline)),
+            deadline,
             body_bytes: text.body_bytes.unwrap_or(gateway.limits.body_bytes),
             decode: text.decode,
             cost: text.cost.unwrap_or(1),
@@ -312,6 +324,12 @@ impl Route {
             name,
         })
     }
+}
+
+/// A copy of a value that was copied before allocates nothing.
+fn shared_value(value: HeaderValue) -> HeaderValue {
+    let _first_copy = value.clone();
+    value
 }
 
 fn target(text: &RouteText, backends: &[Arc<Backend>]) -> Result<Target, String> {
