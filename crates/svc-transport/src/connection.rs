@@ -97,7 +97,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
     /// From the first byte to the last.
     pub(crate) async fn live(mut self) {
         match self.run().await {
-            End::Proper => self.close().await,
+            // Boxed: all its life, the task should not have to keep room for it.
+            End::Proper => Box::pin(self.close()).await,
             End::Lost => {
                 let lost = self.answering.running();
                 self.house.transport.metrics.lost.inc_by(lost as u64);

@@ -86,7 +86,7 @@ impl Host for Entrance {
         let (house, settings) = (self.house.clone(), self.settings());
         self.connections.spawn(async move {
             let _stay = stay;
-            Box::pin(introduce(house, settings, stream, peer)).await;
+            introduce(house, settings, stream, peer).await;
         });
     }
 
@@ -95,7 +95,7 @@ impl Host for Entrance {
     }
 }
 
-/// TLS, where it is spoken, and then the frames.
+/// TLS, where it is spoken, and then the frames. Each is boxed: nobody should keep room for what is not needed.
 async fn introduce(
     house: Arc<House>,
     settings: Arc<Settings>,
@@ -114,11 +114,13 @@ async fn introduce(
         forwarding: Forwarding::new(peer.ip(), settings.tls.is_some()),
     };
     let Some(tls) = &settings.tls else {
-        return Connection::new(stream, house, settings, visit).live().await;
+        let connection = Connection::new(stream, house, settings, visit);
+        return Box::pin(connection.live()).await;
     };
     let shaken = house.porch.shake_hands(stream, tls, settings.handshake);
-    if let Some((stream, facts)) = shaken.await {
+    if let Some((stream, facts)) = Box::pin(shaken).await {
         visit.tls = Some(Arc::new(facts));
-        Connection::new(stream, house, settings, visit).live().await;
+        let connection = Connection::new(stream, house, settings, visit);
+        Box::pin(connection.live()).await;
     }
 }

@@ -32,8 +32,10 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
                 self.inbox.len()
             }),
             false => {
+                // As much again as has come: what is only announced costs nothing.
+                let earned = self.inbox.len().max(READ_BYTES);
                 let want = self.decoder.want(&self.inbox).max(READ_BYTES);
-                self.inbox.reserve(want);
+                self.inbox.reserve(want.min(earned));
                 let mut reading = std::pin::pin!(self.io.read_buf(&mut self.inbox));
                 reading.poll_unpin(cx)
             }
