@@ -137,7 +137,8 @@ impl Span {
             }
         };
         while at <= self.to * (1.0 + 1e-9) && marks.len() < 16 {
-            marks.push((at, short(at)));
+            // Steps from below meet nought with a sign that nobody wants to read.
+            marks.push((at, short(if at.abs() < step * 1e-9 { 0.0 } else { at })));
             at = if self.log { at * step } else { at + step };
         }
         marks
@@ -225,6 +226,8 @@ mod tests {
         let span = Span::of(&axis, [3.0, 97.0].into_iter()).unwrap();
         let marks: Vec<String> = span.marks().into_iter().map(|mark| mark.1).collect();
         assert_eq!(marks, ["0", "20", "40", "60", "80", "100"]);
+        let below = Span::of(&axis, [-1.0, 1.0].into_iter()).unwrap();
+        assert!(below.marks().iter().any(|mark| mark.1 == "0"));
         assert_eq!(short(20_000.0), "20k");
         assert_eq!(short(0.25), "0.25");
     }

@@ -19,7 +19,7 @@ use crate::turns::median;
 /// What it is called by.
 pub const NAME: &str = "fill";
 /// One sentence for the list.
-pub const ABOUT: &str = "a cold cache: fetches for a crowd that wants the same, processor time a fill, beside nginx and Varnish";
+pub const ABOUT: &str = "a cold cache: fetches for a crowd that wants the same, cost of a fill";
 
 const SERVERS: [Kind; 3] = [Kind::Nginx, Kind::Varnish, Kind::Macronode];
 const BYTES: usize = 10 * 1024;

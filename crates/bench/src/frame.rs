@@ -1,6 +1,7 @@
 //! How a benchmark is measured: ours and theirs in turn, so that a noisy machine is noisy for both.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 /// A named list of metrics.
 #[derive(Clone, Copy)]
@@ -28,6 +29,14 @@ impl Effort {
         match self {
             Self::Quick => 5,
             Self::Full => 31,
+        }
+    }
+
+    /// How long the rounds of one metric may take together.
+    pub fn limit(self) -> Duration {
+        match self {
+            Self::Quick => Duration::from_secs(3),
+            Self::Full => Duration::MAX,
         }
     }
 
@@ -111,12 +120,27 @@ pub struct Outcome {
 }
 
 /// Measures a metric; `progress` is told each finished round.
-pub fn measure(mut metric: Metric, rounds: usize, mut progress: impl FnMut(usize)) -> Outcome {
+pub fn measure(metric: Metric, rounds: usize, progress: impl FnMut(usize)) -> Outcome {
+    measure_within(metric, rounds, Duration::MAX, progress)
+}
+
+/// A median and its spread need so many rounds, however long they take.
+const ROUNDS_MIN: usize = 3;
+
+/// The same, with fewer rounds where those so far have taken longer than the limit.
+pub fn measure_within(
+    mut metric: Metric,
+    rounds: usize,
+    limit: Duration,
+    mut progress: impl FnMut(usize),
+) -> Outcome {
     assert!(rounds > 0, "a median needs at least one round");
     // The first run pays for cold caches and lazy allocation; it is nobody's cost.
     (metric.ours)();
     metric.peer.cost();
+    let began = Instant::now();
     let pairs: Vec<(f64, f64)> = (0..rounds)
+        .take_while(|round| *round < ROUNDS_MIN || began.elapsed() < limit)
         .map(|round| {
             let pair = one_round(&mut metric, round);
             progress(round + 1);
@@ -132,7 +156,7 @@ pub fn measure(mut metric: Metric, rounds: usize, mut progress: impl FnMut(usize
         theirs: Quantiles::of(pairs.iter().map(|pair| pair.1)).at(0.5),
         ratio,
         unit: metric.unit,
-        rounds,
+        rounds: pairs.len(),
         spread: (ratios.at(0.9) - ratios.at(0.1)) / ratio,
         met: ratio <= metric.goal_ratio,
     }

@@ -21,7 +21,7 @@ use crate::stand::{Stand, reserve};
 /// What it is called by.
 pub const NAME: &str = "memory";
 /// One sentence for the list.
-pub const ABOUT: &str = "memory idle, of an idle connection (plain, TLS, HTTP/2) and of a tenant, beside nginx and HAProxy";
+pub const ABOUT: &str = "memory idle, of a silent connection (plain, TLS, HTTP/2) and of a tenant";
 
 const MIB: f64 = 1_048_576.0;
 const GOAL_KIB: f64 = 8.0;

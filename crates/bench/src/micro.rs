@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use crate::catalogue::Ask;
-use crate::frame::{Outcome, measure};
+use crate::frame::{Outcome, measure_within};
 use crate::sheet::Row;
 use crate::{ALL, report, results};
 
@@ -21,7 +21,8 @@ pub fn micro(ask: &Ask) -> Result<(), String> {
         }
         let progress = Progress::of(metric.name, ask.effort.rounds());
         let goal_ratio = metric.goal_ratio;
-        let outcome = measure(metric, ask.effort.rounds(), |round| progress.show(round));
+        let (rounds, limit) = (ask.effort.rounds(), ask.effort.limit());
+        let outcome = measure_within(metric, rounds, limit, |round| progress.show(round));
         progress.clear();
         match ask.json {
             true => println!("{}", report::json(bench.name, &outcome)),

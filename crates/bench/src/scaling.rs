@@ -13,7 +13,8 @@ use crate::stand::Stand;
 /// What it is called by.
 pub const NAME: &str = "scaling";
 /// One sentence for the list.
-pub const ABOUT: &str = "cost of a request as connections, tenants, routes, endpoints, packs and bodies grow; the exponent that fits";
+pub const ABOUT: &str =
+    "cost of a request as connections, tenants, routes, endpoints, packs and bodies grow, fitted";
 
 /// What grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -93,3 +93,11 @@ fn quantiles_lie_between_neighbours() {
         [1.0, 2.5, 4.0]
     );
 }
+
+#[test]
+fn a_limit_cuts_rounds_but_never_below_what_a_median_needs() {
+    let slow = measure_within(against(1.0, rival(1.0)), 31, Duration::ZERO, |_| ());
+    assert_eq!(slow.rounds, ROUNDS_MIN);
+    let quick = measure_within(against(1.0, rival(1.0)), 31, Duration::MAX, |_| ());
+    assert_eq!(quick.rounds, 31);
+}

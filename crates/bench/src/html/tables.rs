@@ -71,7 +71,8 @@ fn line(metric: &str, row: &Row, most: f64) -> String {
     });
     format!(
         "<tr{class}><td>{}</td><td>{}{note}</td><td class=\"n\">{}</td>\
-         <td class=\"bar\"><i style=\"width:{width:.0}%\"></i></td><td>{}</td><td class=\"n\">{}</td><td>{goal}</td></tr>\n",
+         <td class=\"bar\"><i style=\"width:{width:.0}%\"></i></td><td>{}</td><td class=\"n\">{}</td>\
+         <td>{goal}</td></tr>\n",
         escaped(metric),
         escaped(&row.subject),
         value(row),
