@@ -37,8 +37,8 @@ pub(super) fn rules() -> String {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         write!(
             text,
-            "      - alert: {name}\n        expr: {}\n        for: {hold}\n        labels:\n          severity: {severity}\n        \
-             annotations:\n          summary: {}\n          description: {}\n",
+            "      - alert: {name}\n        expr: {}\n        for: {hold}\n        labels:\n          \
+             severity: {severity}\n        annotations:\n          summary: {}\n          description: {}\n",
             quoted(&expr),
             quoted(summary),
             quoted(advice),
@@ -195,7 +195,7 @@ fn gateway() -> Vec<Alert> {
             expr: format!("{} == 1", plain("gateway_degraded", "")),
             hold: "1m",
             severity: PAGE,
-            summary: "an upstream of {{ $labels.instance }} has no endpoint that is up, or the keys of tokens are stale",
+            summary: "an upstream of {{ $labels.instance }} has no endpoint that is up, or keys of tokens are stale",
             advice: "/readyz names it",
         },
         Alert {
