@@ -1,5 +1,6 @@
 //! Answers: an upstream's, passed on; a redirect; a refusal that says why.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,7 +21,7 @@ use upstream::{Reply, Timing};
 use crate::body::{Answer, Pace};
 use crate::intake::GRPC;
 use crate::journey::Journey;
-use crate::quota::Standing;
+use crate::quota::{Standing, Whose};
 use crate::reject::Refusal;
 use crate::request::Arrival;
 use crate::rewrite::Redirect;
@@ -168,13 +169,72 @@ pub(crate) fn problem(refusal: &Refusal, id: &str) -> Response<Bytes> {
 
 /// Says where a caller stands, in a head that says nothing of it yet.
 fn rate(headers: &mut HeaderMap, standing: Standing) {
-    let left = ratelimit::left(&[Left {
-        name: standing.whose.policy(),
-        remaining: standing.remaining.into(),
-        reset: standing.reset_after,
-    }]);
-    if let Some(left) = left {
+    if let Some(left) = left(&standing) {
         headers.append(RATELIMIT, left);
     }
     headers.append(RATELIMIT_POLICY, standing.policy);
+}
+
+/// What a caller has left, and how that was said.
+struct LastSaid {
+    whose: Whose,
+    remaining: u32,
+    reset_s: u64,
+    value: HeaderValue,
+}
+
+/// Callers who are far from their rate are told the same again and again.
+fn left(standing: &Standing) -> Option<HeaderValue> {
+    thread_local! {
+        static LAST: RefCell<Option<LastSaid>> = const { RefCell::new(None) };
+    }
+    let (whose, remaining) = (standing.whose, standing.remaining);
+    let reset_s =
+        standing.reset_after.as_secs() + u64::from(standing.reset_after.subsec_nanos() > 0);
+    LAST.with_borrow_mut(|last| {
+        if let Some(last) = last
+            && (last.whose, last.remaining, last.reset_s) == (whose, remaining, reset_s)
+        {
+            return Some(last.value.clone());
+        }
+        let value = ratelimit::left(&[Left {
+            name: whose.policy(),
+            remaining: remaining.into(),
+            reset: Duration::from_secs(reset_s),
+        }])?;
+        *last = Some(LastSaid {
+            whose,
+            remaining,
+            reset_s,
+            value: value.clone(),
+        });
+        Some(value)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: GW-06
+    #[test]
+    fn what_is_left_is_said_as_it_is_however_often_it_is_asked_for() {
+        let policy = HeaderValue::from_static("p");
+        let said = |whose, remaining, reset_ms| {
+            let standing = Standing {
+                whose,
+                policy: policy.clone(),
+                remaining,
+                reset_after: Duration::from_millis(reset_ms),
+            };
+            left(&standing).unwrap()
+        };
+        for _ in 0..2 {
+            assert_eq!(said(Whose::Tenant, 7, 1), "\"tenant\";r=7;t=1");
+            assert_eq!(said(Whose::Tenant, 7, 1_000), "\"tenant\";r=7;t=1");
+            assert_eq!(said(Whose::Tenant, 7, 1_001), "\"tenant\";r=7;t=2");
+            assert_eq!(said(Whose::Tenant, 6, 1_001), "\"tenant\";r=6;t=2");
+            assert_eq!(said(Whose::Route, 6, 1_001), "\"route\";r=6;t=2");
+        }
+    }
 }

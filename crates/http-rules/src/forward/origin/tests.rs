@@ -188,3 +188,26 @@ fn a_request_without_claims_is_told_the_same_with_and_without_a_map() {
         assert_eq!(plain, headers);
     }
 }
+
+// req: GW-14
+#[test]
+fn every_claim_is_known_as_one_and_other_names_are_not() {
+    assert!(CLAIMS.is_sorted());
+    for claim in CLAIMS
+        .iter()
+        .chain(&["x-forwarded-for", "x-forwarded-port"])
+    {
+        assert!(is_claim(&HeaderName::from_static(claim)), "{claim}");
+    }
+    for other in [
+        "accept",
+        "x-tenant",
+        "x-request-id",
+        "cookie",
+        "x",
+        "x-hosts",
+        "te",
+    ] {
+        assert!(!is_claim(&HeaderName::from_static(other)), "{other}");
+    }
+}
