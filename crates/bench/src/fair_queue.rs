@@ -65,6 +65,11 @@ fn metrics(effort: Effort) -> Vec<Metric> {
             ours_saturated(10, hand_overs),
             theirs_saturated(hand_overs),
         ),
+        slots(
+            "hand_over_timed",
+            ours_timed(hand_overs),
+            theirs_timed(hand_overs),
+        ),
     ]
 }
 
@@ -231,6 +236,50 @@ fn theirs_saturated(operations: usize) -> Cost {
                     let permit = Arc::clone(&semaphore).acquire_owned().await;
                     tokio::task::yield_now().await;
                     drop(permit.expect("never closed"));
+                }
+            }
+        };
+        Clock::Wall.nanos_each(each * WAITERS, || saturated(task))
+    })
+}
+
+/// As who measures what it does: the clock is read before and after, whoever hands out the slots. Ours is told what was
+/// read.
+fn ours_timed(operations: usize) -> Cost {
+    let each = operations / WAITERS;
+    Box::new(move || {
+        let queue = fair(1);
+        let task = |at: usize| {
+            let (queue, tenant) = (queue.clone(), at as u64);
+            async move {
+                for _ in 0..each {
+                    let (work, began) = (Work::of(Class::AUTHED, tenant), coarse());
+                    let slot = queue.acquire_at(work, began).await;
+                    tokio::task::yield_now().await;
+                    let ended = coarse();
+                    slot.expect("there is room").settle_at(1, ended);
+                    black_box(ended.saturating_sub(began));
+                }
+            }
+        };
+        Clock::Wall.nanos_each(each * WAITERS, || saturated(task))
+    })
+}
+
+fn theirs_timed(operations: usize) -> Cost {
+    let each = operations / WAITERS;
+    Box::new(move || {
+        let semaphore = Arc::new(Semaphore::new(1));
+        let task = |_| {
+            let semaphore = Arc::clone(&semaphore);
+            async move {
+                for _ in 0..each {
+                    let began = coarse();
+                    let permit = Arc::clone(&semaphore).acquire_owned().await;
+                    tokio::task::yield_now().await;
+                    let ended = coarse();
+                    drop(permit.expect("never closed"));
+                    black_box(ended.saturating_sub(began));
                 }
             }
         };
