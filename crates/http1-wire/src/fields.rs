@@ -21,8 +21,8 @@ pub(crate) struct Said {
     pub(crate) keep_alive: bool,
 }
 
-/// Reads the fields of a block that `scan` has found the end of into `fields`, from its line `first` on, which begins at
-/// `at`. `hear` is shown each of them, and says whether it stays.
+/// Reads the fields of a block that `scan` has found the end of, from its line `first` on, which begins at `at`. `hear`
+/// is shown each of them, and says whether it stays.
 pub(crate) fn read(
     block: &Bytes,
     scan: &Scan,

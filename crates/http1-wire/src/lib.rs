@@ -1,7 +1,7 @@
 //! HTTP/1 as bytes, from both sides: messages are written and read, and what can be read in two ways is refused.
 //!
-//! Nothing here waits or owns a socket. To a client, [`write_head`] puts a request's head into a buffer and says how its
-//! body is to be framed; [`HeadReader`] takes the head of an answer out of a buffer as it fills. To a server,
+//! Nothing here waits or owns a socket. To a client, [`write_head`] puts a request's head into a buffer and says how
+//! its body is to be framed; [`HeadReader`] takes the head of an answer out of a buffer as it fills. To a server,
 //! [`RequestReader`] and [`write_answer`] are the same the other way round, and to both [`BodyReader`] is what takes
 //! out a body. All of them do the same wherever the pieces happen to be cut. Framing follows RFC 9112 §6, without its
 //! leniencies: a peer that needs them has made a mistake, and the next message on its connection would be read from

@@ -15,8 +15,8 @@ use crate::{Fault, Service, Upgrade, Upload, UploadError, Visit};
 type Body = BoxBody<Bytes, UploadError>;
 
 /// `/slow` takes 300 ms, `/hang` for ever, `/panic` panics, `/big` is more than socket buffers hold, `/echo` sends the
-/// body back, `/elsewhere` counts it in another task, `/ignore` never looks at it, `/upgrade` echoes raw bytes, `/stream`
-/// and `/held` come in two pieces, a number is a status, the rest says hello.
+/// body back, `/elsewhere` counts it in another task, `/ignore` never looks at it, `/late` lets go of it at the end,
+/// `/upgrade` echoes raw bytes, `/stream` and `/held` come in two pieces, a number is a status, the rest says hello.
 #[derive(Default)]
 pub(super) struct Host {
     pub(super) calls: AtomicUsize,
