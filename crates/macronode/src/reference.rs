@@ -332,8 +332,8 @@ fn reasons() -> String {
     });
     push_table(&mut text, &head, edge.collect());
     text.push_str(
-        "\n## The transport\n\nIn frames: the reason stands in the payload of the answer. First what ends a connection, \
-         which `transport_violations_total{reason}` counts; then what is of one request.\n\n",
+        "\n## The transport\n\nIn frames: the reason stands in the payload of the answer. First what ends a \
+         connection, which `transport_violations_total{reason}` counts; then what is of one request.\n\n",
     );
     let head = ["reason", "status", "ends", "worth trying again", "meaning"];
     let transport = svc_transport::reasons().into_iter().map(|reason| {

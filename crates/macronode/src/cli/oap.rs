@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand};
 
 /// Talk in frames, as OAP/1 has it.
@@ -95,18 +96,26 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,
     /// Requests in all.
-    #[arg(long, default_value_t = 10_000, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 10_000, value_name = "COUNT", value_parser = counted(u64::MAX))]
     pub(crate) requests: u64,
     /// Connections.
-    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = counted(1_000))]
     pub(crate) connections: u64,
     /// Requests at once on each connection.
-    #[arg(long, default_value_t = 16, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=1_024))]
+    #[arg(long, default_value_t = 16, value_name = "COUNT", value_parser = counted(1_024))]
     pub(crate) inflight: u64,
     /// Bytes sent along with each.
-    #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = numbered(0, 1_000_000))]
     pub(crate) bytes: u64,
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn counted(most: u64) -> RangedU64ValueParser {
+    numbered(1, most)
+}
+
+fn numbered(least: u64, most: u64) -> RangedU64ValueParser {
+    RangedU64ValueParser::new().range(least..=most)
 }

@@ -160,6 +160,19 @@ async fn a_hello_that_does_not_come_is_closed_in_time() {
     assert_eq!(house.metric(r#"io_timeouts_total{op="read"}"#), 1);
 }
 
+/// How long 99 of 100 requests take at most.
+async fn times(peer: &mut Peer) -> Duration {
+    let mut took = Vec::new();
+    for _ in 0..300 {
+        let began = kernel::clock::now();
+        let id = peer.ask(app_proto::ECHO, ECHO, b"me too").await;
+        assert_eq!(peer.answer().await, (id, 200, Bytes::from("me too")));
+        took.push(kernel::clock::now() - began);
+    }
+    took.sort_unstable();
+    took[took.len() * 99 / 100]
+}
+
 // req: TR-05
 // attack: G-07
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -189,13 +202,10 @@ async fn ten_thousand_pipelined_requests_get_busy_and_others_do_not_notice() {
         }
         (busy, noticed)
     };
-    let served = async {
-        for _ in 0..100 {
-            let id = other.ask(app_proto::ECHO, ECHO, b"me too").await;
-            assert_eq!(other.answer().await, (id, 200, Bytes::from("me too")));
-        }
-    };
-    let ((), (busy, noticed), ()) = tokio::join!(asking, heard, served);
+    let alone = times(&mut other).await;
+    let served = times(&mut other);
+    let ((), (busy, noticed), beside) = tokio::join!(asking, heard, served);
+    println!("99 of 100 take {alone:?} alone, {beside:?} beside 10,000 pipelined requests");
     assert_eq!(busy, 9_936);
     assert!(
         (1..busy).contains(&noticed),
