@@ -72,27 +72,12 @@ pub fn rows(rows: &[Row]) -> String {
             metric = &row.metric;
             text += &format!("{metric}\n");
         }
-        let ratios = row.beside.iter();
-        let ratios = ratios.map(|beside| format!("{:.2} × {}", beside.ratio, beside.peer));
-        let spread = row
-            .spread
-            .map_or_else(String::new, |spread| format!("± {:.0} %", spread * 50.0));
-        let goal = row.goal.as_ref().map_or_else(String::new, |goal| {
-            format!(
-                "{}: {}",
-                goal.words,
-                if goal.met { "reached" } else { "MISSED" }
-            )
+        let goal = row.goal.as_ref().map(|goal| {
+            let word = if goal.met { "reached" } else { "MISSED" };
+            format!("{}: {word}", goal.words)
         });
-        let words: Vec<String> = ratios
-            .chain([spread, goal])
-            .chain(row.note.clone())
-            .collect();
-        let words: Vec<&str> = words
-            .iter()
-            .map(String::as_str)
-            .filter(|w| !w.is_empty())
-            .collect();
+        let words = row.ratios().into_iter().chain(row.wavers());
+        let words: Vec<String> = words.chain(goal).chain(row.note.clone()).collect();
         text += &format!(
             "  {:<28}{:>16}  {}\n",
             row.subject,

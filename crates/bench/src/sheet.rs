@@ -200,6 +200,18 @@ impl Row {
         format!("{:.digits$} {}", self.value, self.unit)
     }
 
+    /// Each comparison in words.
+    pub fn ratios(&self) -> Vec<String> {
+        let told = |beside: &Beside| format!("{:.2} × {}", beside.ratio, beside.peer);
+        self.beside.iter().map(told).collect()
+    }
+
+    /// How far the rounds lie from the middle, in words.
+    pub fn wavers(&self) -> Option<String> {
+        self.spread
+            .map(|spread| format!("± {:.0} %", spread * 50.0))
+    }
+
     /// Which number it is, for who compares two runs.
     pub fn key(&self) -> String {
         format!("{}/{}", self.metric, self.subject)

@@ -67,11 +67,7 @@ fn table(promises: &[Promise<'_>]) -> String {
 
 fn line(promise: &Promise<'_>) -> String {
     let Promise { bench, row, goal } = promise;
-    let ratios = row
-        .beside
-        .iter()
-        .map(|beside| format!("{:.2} × {}", beside.ratio, escaped(&beside.peer)));
-    let ratios = ratios.collect::<Vec<_>>().join("<br>");
+    let ratios = escaped(&row.ratios().join("\n")).replace('\n', "<br>");
     let note = row.note.as_ref().map_or_else(String::new, |note| {
         format!(" <span class=\"soft\">{}</span>", escaped(note))
     });

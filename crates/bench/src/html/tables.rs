@@ -52,10 +52,7 @@ fn line(metric: &str, row: &Row, most: f64) -> String {
         true => (row.value / most * 100.0).clamp(0.0, 100.0),
         false => 0.0,
     };
-    let ratios = row
-        .beside
-        .iter()
-        .map(|beside| format!("{:.2} × {}", beside.ratio, escaped(&beside.peer)));
+    let ratios = escaped(&row.ratios().join("\n")).replace('\n', "<br>");
     let goal = row.goal.as_ref().map_or_else(String::new, |goal| {
         let (class, word) = match goal.met {
             true => ("met", "reached"),
@@ -76,7 +73,7 @@ fn line(metric: &str, row: &Row, most: f64) -> String {
         escaped(metric),
         escaped(&row.subject),
         value(row),
-        ratios.collect::<Vec<_>>().join("<br>"),
+        ratios,
         spread(row)
     )
 }
@@ -86,8 +83,5 @@ pub(super) fn value(row: &Row) -> String {
 }
 
 pub(super) fn spread(row: &Row) -> String {
-    row.spread.map_or_else(
-        || "–".to_owned(),
-        |spread| format!("± {:.0} %", spread * 50.0),
-    )
+    row.wavers().unwrap_or_else(|| "–".to_owned())
 }

@@ -80,16 +80,11 @@ pub(super) fn when(sheet: &Sheet) -> String {
 }
 
 fn ratios(row: &Row) -> String {
-    let ratios = row.beside.iter();
-    let ratios = ratios.map(|beside| format!("{:.2} × {}", beside.ratio, beside.peer));
-    ratios.collect::<Vec<_>>().join(", ")
+    row.ratios().join(", ")
 }
 
 fn spread(row: &Row) -> String {
-    row.spread.map_or_else(
-        || "–".to_owned(),
-        |spread| format!("± {:.0} %", spread * 50.0),
-    )
+    row.wavers().unwrap_or_else(|| "–".to_owned())
 }
 
 /// A cell has no line of its own, and no bar but those between cells.
