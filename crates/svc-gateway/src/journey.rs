@@ -162,8 +162,8 @@ impl Journey {
         }
     }
 
-    /// The answer's body has ended as it should, at the moment the clock was last read. An upstream's own error says nothing about how many requests it can
-    /// do with; its breaker hears of it.
+    /// The answer's body has ended as it should, at the moment the clock was last read. An upstream's own error says
+    /// nothing about how many requests it can do with; its breaker hears of it.
     pub(crate) fn finish(&mut self) {
         self.settle((self.status < 500).then_some(Outcome::Success));
     }

@@ -54,8 +54,8 @@ pub(crate) fn answer(
     Response::from_parts(parts, Answer::passing(reply, journey, pace))
 }
 
-/// Takes out of an upstream's head what ends here, and what the gateway says itself: of the rates only where it has one.
-/// One look at each field: nearly every head has nothing of it.
+/// Takes out of an upstream's head what ends here, and what the gateway says itself: of the rates only where it has
+/// one. One look at each field: nearly every head has nothing of it.
 fn pass_on(headers: &mut HeaderMap, patience: Duration, rated: bool) -> Pace {
     let (mut hop_by_hop, mut ours, mut pace) = (false, false, Pace::Steady(patience));
     for (name, value) in &*headers {

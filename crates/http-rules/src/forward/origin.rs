@@ -71,8 +71,8 @@ impl Forwarding {
         }
     }
 
-    /// The headers of a request that makes no claim of its own: what [`Forwarding::apply`] would write, without a map to
-    /// write it into. `host` is the text of a checked authority.
+    /// The headers of a request that makes no claim of its own: what [`Forwarding::apply`] would write, without a map
+    /// to write it into. `host` is the text of a checked authority.
     pub fn plain(&self, host: HeaderValue) -> [(HeaderName, HeaderValue); 3] {
         [
             (FOR, self.peer.clone()),

@@ -61,8 +61,8 @@ impl Origins {
         }))
     }
 
-    /// Makes these ready, to be asked from the next request on. Hosts that stay keep their connections; what is kept stays
-    /// as well.
+    /// Makes these ready, to be asked from the next request on. Hosts that stay keep their connections; what is kept
+    /// stays as well.
     pub(crate) fn prepare(
         self: &Arc<Self>,
         kernel: &Kernel,
