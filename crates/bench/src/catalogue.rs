@@ -5,7 +5,7 @@ use crate::overload::sweep;
 use crate::peers::Kind;
 use crate::results::Wanted;
 use crate::{
-    ALL, drain, edge, fairness, fill, memory, micro, overload, overload_sim, proxy, reload,
+    ALL, drain, edge, fairness, fill, kill, memory, micro, overload, overload_sim, proxy, reload,
     scaling, startup,
 };
 
@@ -117,6 +117,14 @@ const SERVERS: &[Entry] = &[
     beside(startup::NAME, startup::ABOUT, PROXIES, startup::startup),
     beside(memory::NAME, memory::ABOUT, PROXIES, memory::memory),
     beside(scaling::NAME, scaling::ABOUT, &[], scaling::scaling),
+    // Not among all: they measure the node as people run it.
+    Entry {
+        name: kill::NAME,
+        about: kill::ABOUT,
+        peers: &[],
+        is_part: true,
+        run: kill::kill,
+    },
 ];
 
 const fn beside(

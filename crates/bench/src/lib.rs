@@ -20,6 +20,7 @@ pub mod html;
 pub mod http1;
 mod instructions;
 pub mod kernel;
+pub mod kill;
 pub mod load;
 pub mod machine;
 pub mod memory;

@@ -14,6 +14,7 @@ pub(super) const VARNISH_CACHE: &str = include_str!("../../peers/varnish-cache.v
 pub(super) const GATEWAY: &str = include_str!("../../peers/macronode-gateway.toml");
 pub(super) const OVERLOAD: &str = include_str!("../../peers/macronode-overload.toml");
 pub(super) const PACKS: &str = include_str!("../../peers/macronode-packs.toml");
+pub(super) const WORKERS: &str = include_str!("../../peers/macronode-workers.toml");
 pub(super) const CACHE: &str = include_str!("../../peers/macronode-cache.toml");
 
 /// By file name, for the report.
@@ -33,6 +34,7 @@ pub const ALL: &[(&str, &str)] = &[
     ("macronode-overload.toml", OVERLOAD),
     ("macronode-packs.toml", PACKS),
     ("macronode-cache.toml", CACHE),
+    ("macronode-workers.toml", WORKERS),
 ];
 
 /// Puts values in for `{{name}}`. Config and names are compiled in together, so that none is ever missing.

@@ -82,6 +82,26 @@ pub fn overload(place: &Place, limit: Option<usize>, weights: &[(&str, u32)]) ->
     )
 }
 
+/// Pools of so many workers behind a door for HTTP and one for frames; `admin` is where, and the token.
+pub fn workers(
+    place: &Place,
+    frames: SocketAddr,
+    admin: (SocketAddr, &str),
+    workers: usize,
+) -> String {
+    fill(
+        configs::WORKERS,
+        &[
+            ("listen", &place.listen.to_string()),
+            ("origin", &place.origin.to_string()),
+            ("frames", &frames.to_string()),
+            ("admin", &admin.0.to_string()),
+            ("token", admin.1),
+            ("workers", &workers.to_string()),
+        ],
+    )
+}
+
 /// Packs beside the config, each in a file of its own name, without a limit on requests a second.
 pub fn packs(listen: SocketAddr, names: &[&str]) -> String {
     let pack = |name: &&str| {
