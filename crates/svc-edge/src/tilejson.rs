@@ -76,8 +76,8 @@ pub(crate) fn tail(name: &str, about: &About) -> String {
     whole[1..].to_owned()
 }
 
-/// West, south, east, north as clients accept them: on the globe, and the whole of it where they contradict. West may be
-/// greater than east: such bounds cross the date line.
+/// West, south, east, north as clients accept them: on the globe, and the whole of it where they contradict. West may
+/// be greater than east: such bounds cross the date line.
 fn corners(bounds: &Bounds) -> [f64; 4] {
     let (south, north) = (within(bounds.south, 90.0), within(bounds.north, 90.0));
     match south <= north {
