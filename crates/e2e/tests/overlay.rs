@@ -8,6 +8,8 @@ use e2e::{log, schema};
 use serde_json::Value;
 use testkit::http::{self, request_bytes};
 
+/// Another service of the node, which has gates of its own.
+const TRANSPORT: &str = "[transport]\nlisten = [\"127.0.0.1:0\"]";
 const COMMITTED: &str = include_str!("../../../docs/reference/openapi.json");
 
 fn faults(document: &Value, described: &Value, value: &Value, at: &str) -> Vec<String> {
@@ -149,7 +151,7 @@ async fn a_refusal_is_what_the_document_says_a_problem_is() {
 // req: ND-09
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_set_by_hand_is_shown_recorded_and_gone_with_the_next_config() {
-    let node = Overlay::start("").await;
+    let node = Overlay::start(TRANSPORT).await;
     let weight = node.ask(
         "PUT",
         "/v1/tenants/gold/weight",
@@ -172,7 +174,9 @@ async fn what_is_set_by_hand_is_shown_recorded_and_gone_with_the_next_config() {
         (&overrides[0]["configured"], &overrides[0]["now"]),
         (&3.into(), &9.into())
     );
-    assert_eq!(node.read("/v1/gates").await["gates"][0]["limit"], 2);
+    let gates = node.read("/v1/gates").await;
+    assert_eq!(gates["gates"][0]["limit"], 2);
+    assert!(gates["transport"][0]["limit"].as_u64() > Some(0), "{gates}");
     let text = shown.to_string();
     assert!(!text.contains(OPERATOR) && !text.contains(READER), "{text}");
 
@@ -201,7 +205,7 @@ async fn what_is_set_by_hand_is_shown_recorded_and_gone_with_the_next_config() {
         "never the token"
     );
 
-    let new = config("[log]\nlevel = \"debug\"").replace("weight = 3", "weight = 4");
+    let new = config(TRANSPORT).replace("weight = 3", "weight = 4");
     node.process.replace_config(&new).unwrap();
     eventually("the new config is in force", PATIENCE, async || {
         let shown = node.read("/v1/config").await;

@@ -8,6 +8,8 @@ use bytes::Bytes;
 use front_door::{Fault, Service, Upload, Visit};
 use http::{Request, Response};
 use http_rules::request_id;
+use svc_gateway::GateView;
+use svc_transport::Transport;
 
 use crate::tree::Parts;
 use body::OverlayBody;
@@ -65,12 +67,22 @@ impl Overlay {
     }
 
     fn gates_view(&self) -> GatesView {
-        let gateway = self.desk.gateway.as_ref();
+        let (gateway, transport) = (self.desk.gateway.as_ref(), self.desk.transport.as_ref());
         GatesView {
             gates: gateway.map_or_else(Vec::new, |gateway| gateway.gates()),
+            transport: transport.map_or_else(Vec::new, opcodes),
             overlay: self.gates.view(),
         }
     }
+}
+
+fn opcodes(transport: &Arc<Transport>) -> Vec<GateView> {
+    let gates = transport.gates().into_iter();
+    let named = gates.map(|(key, report)| {
+        let name = format!("{}/{}", key.app_proto, key.opcode);
+        GateView::of(name, &report)
+    });
+    named.collect()
 }
 
 impl Service for Overlay {

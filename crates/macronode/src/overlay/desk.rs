@@ -8,6 +8,7 @@ use kernel::Kernel;
 use kernel::config::{ReloadRequests, Reloader};
 use svc_edge::Edge;
 use svc_gateway::Gateway;
+use svc_transport::Transport;
 
 use crate::config::{NodeText, Settings};
 use crate::tree::Parts;
@@ -19,6 +20,7 @@ pub(crate) struct Desk {
     pub(crate) reload: ReloadRequests,
     pub(crate) gateway: Option<Arc<Gateway>>,
     pub(crate) edge: Option<Arc<Edge>>,
+    pub(crate) transport: Option<Arc<Transport>>,
     pub(crate) doors: BTreeMap<&'static str, SocketAddr>,
 }
 
@@ -30,6 +32,7 @@ impl Desk {
             reload: parts.reload.clone(),
             gateway: parts.gateway.clone(),
             edge: parts.edge.clone(),
+            transport: parts.transport.clone(),
             doors: parts.doors.addresses(),
         }
     }

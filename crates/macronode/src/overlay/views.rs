@@ -33,6 +33,8 @@ pub(crate) struct StatusView {
     pub(crate) gateway: bool,
     /// Whether the edge is on.
     pub(crate) edge: bool,
+    /// Whether the transport is on.
+    pub(crate) transport: bool,
     /// Where each door listens.
     pub(crate) doors: BTreeMap<&'static str, String>,
 }
@@ -127,6 +129,8 @@ pub(crate) struct QueueView {
 pub(crate) struct GatesView {
     /// Of the gateway's routes; these can be set.
     pub(crate) gates: Vec<GateView>,
+    /// Of the transport's opcodes, as `app_proto/opcode`.
+    pub(crate) transport: Vec<GateView>,
     /// Of the overlay itself.
     pub(crate) overlay: Vec<GateView>,
 }
@@ -190,6 +194,7 @@ impl Desk {
             config_generation: self.reloader.status().generation,
             gateway: self.gateway.is_some(),
             edge: self.edge.is_some(),
+            transport: self.transport.is_some(),
             doors: doors
                 .map(|(name, address)| (*name, address.to_string()))
                 .collect(),

@@ -59,6 +59,7 @@ fn overlay(config: &str) -> Arc<Overlay> {
             reloader,
             gateway: gateway.transpose().expect("a gateway"),
             edge: edge.transpose().expect("an edge"),
+            transport: None,
             doors: BTreeMap::new(),
             kernel,
         },
