@@ -16,11 +16,11 @@ pub const OPERATOR: &str = "a-token-that-may-all!";
 /// How long an answer may take before it counts as none.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The config of such a node, with these further lines.
+/// The config of such a node, with these further lines. Tests ask as often as they like.
 #[must_use]
 pub fn config(more: &str) -> String {
     format!(
-        "[overlay]\nlisten = [\"127.0.0.1:0\"]\n\
+        "[overlay]\nlisten = [\"127.0.0.1:0\"]\nlimits.accepts_per_ip = 0\n\
          [overlay.tokens.look]\nsecret = \"{READER}\"\n\
          [overlay.tokens.ops]\nsecret = \"{OPERATOR}\"\nrole = \"operate\"\n\
          [gateway]\nlisten = [\"127.0.0.1:0\"]\n\
@@ -49,11 +49,19 @@ impl Overlay {
     /// # Panics
     /// If it does not become ready in time.
     pub async fn start(more: &str) -> Self {
+        Self::with(&config(more)).await
+    }
+
+    /// Starts one with this config.
+    ///
+    /// # Panics
+    /// As [`Overlay::start`].
+    pub async fn with(config: &str) -> Self {
         let program = Program::new(binary()).expect("a temporary directory");
         let program = program.args(["run", "--runtime", &runtime()]);
         let sets = ["admin.listen=127.0.0.1:0", "log.format=json"];
         let program = program.args(sets.iter().flat_map(|set| ["--set", set]));
-        let program = program.config(&config(more)).expect("a writable file");
+        let program = program.config(config).expect("a writable file");
         let process = program.start().expect("the binary starts");
         process.wait_ready(START).await.expect("a ready node");
         let announced = process.announced(START).await.expect("its ready line");

@@ -243,7 +243,10 @@ async fn a_drain_that_is_asked_for_twice_is_a_drain() {
         states.push(said["state"].as_str().unwrap().to_owned());
     }
     assert_eq!(states, ["requested", "draining", "draining"]);
-    assert_eq!(node.read("/v1/readiness").await["draining"], true);
+    eventually("the drain is shown", PATIENCE, async || {
+        node.read("/v1/readiness").await["draining"] == true
+    })
+    .await;
     let ended = node.process.wait_exit(PATIENCE).await.unwrap();
     assert_eq!(ended.code(), Some(0), "not cut short");
 }
@@ -251,7 +254,8 @@ async fn a_drain_that_is_asked_for_twice_is_a_drain() {
 // req: ND-07
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_beyond_four_mebibytes_and_hasty_addresses_are_turned_away() {
-    let node = Overlay::start("[overlay.limits]\naccepts_per_ip = 20").await;
+    let hasty = config("").replace("accepts_per_ip = 0", "accepts_per_ip = 20");
+    let node = Overlay::with(&hasty).await;
     let host = node.door.to_string();
     let bearer = format!("Bearer {OPERATOR}");
     let headers = [("authorization", &*bearer), ("content-length", "4194305")];

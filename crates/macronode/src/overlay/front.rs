@@ -86,3 +86,39 @@ fn doors(text: &OverlayText) -> Result<(DoorSettings, DoorSettings), String> {
     }
     Ok((plain, secure))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: ND-07
+    #[test]
+    fn every_bound_of_the_config_holds_at_the_doors() {
+        let mut text = OverlayText::default();
+        (text.limits.connections, text.limits.streams) = (11, 12);
+        text.limits.accepts_per_ip = 13;
+        text.limits.body_bytes = 2048;
+        let times = &mut text.timeouts;
+        (times.head_ms, times.body_ms, times.write_ms) = (14, 15, 16);
+        (times.idle_ms, times.handshake_ms) = (17, 18);
+        let front = Front::new(&text).expect("no certificates to read");
+        assert_eq!(front.body_bytes, 2048);
+        for door in [&front.plain, &front.secure] {
+            let ms = |time: Duration| time.as_millis();
+            let times = &door.timeouts;
+            assert_eq!(
+                (door.max_connections, door.streams_per_connection),
+                (11, 12)
+            );
+            assert_eq!(door.accept_rate, Rate::new(13, Duration::from_secs(1)).ok());
+            assert_eq!(
+                (ms(times.head), ms(times.body), ms(times.write)),
+                (14, 15, 16)
+            );
+            assert_eq!((ms(times.idle), ms(times.handshake)), (17, 18));
+        }
+        text.limits.accepts_per_ip = 0;
+        let front = Front::new(&text).expect("no certificates to read");
+        assert_eq!(front.plain.accept_rate, None);
+    }
+}
