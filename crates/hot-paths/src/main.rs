@@ -11,13 +11,13 @@ use std::process::ExitCode;
 
 use verdict::Counts;
 
-const USAGE: &str = "usage: hot-paths check FILE | update FILE | run PATH TIMES";
+const USAGE: &str = "usage: hot-paths check FILE PERCENT | update FILE | run PATH TIMES";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["check", file] => check(file),
+        ["check", file, percent] => check(file, percent),
         ["update", file] => update(file),
         ["run", path, times] => run(path, times),
         _ => Err(USAGE.to_owned()),
@@ -31,11 +31,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Compares with what is kept; fails when a path grew.
-fn check(file: &str) -> Result<(), String> {
+/// Compares with what is kept; fails when a path grew by more than so many percent.
+fn check(file: &str, percent: &str) -> Result<(), String> {
+    let percent = percent.parse().map_err(|_| USAGE.to_owned())?;
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     let kept: Counts = serde_json::from_str(&text).map_err(|error| format!("{file}: {error}"))?;
-    let told = verdict::judge(&kept, &counted()?);
+    let told = verdict::judge(&kept, &counted()?, percent);
     print!("{}", told.text);
     match told.grown {
         0 => Ok(()),

@@ -5,16 +5,14 @@ use std::collections::BTreeMap;
 /// Instructions of a step, by the name of its path.
 pub(crate) type Counts = BTreeMap<String, u64>;
 
-/// A table's seed is drawn anew in each run, and moves some counts a little.
-const TOLERANCE_PERCENT: u64 = 5;
-
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) text: String,
     pub(crate) grown: usize,
 }
 
-pub(crate) fn judge(kept: &Counts, now: &Counts) -> Told {
+/// A table's seed is drawn anew in each run and moves some counts a little: the tolerance is never nothing.
+pub(crate) fn judge(kept: &Counts, now: &Counts, tolerance_percent: u64) -> Told {
     let mut told = Told::default();
     for (path, count) in now {
         let Some(before) = kept.get(path) else {
@@ -24,10 +22,10 @@ pub(crate) fn judge(kept: &Counts, now: &Counts) -> Told {
         };
         let change = *count as f64 / (*before).max(1) as f64 - 1.0;
         let percent = format!("{:+.1} % of {before}", change * 100.0);
-        if *count * 100 > before * (100 + TOLERANCE_PERCENT) {
+        if *count * 100 > before * (100 + tolerance_percent) {
             told.grown += 1;
             told.say(path, *count, &format!("{percent}: GREW"));
-        } else if *count * 100 < before * (100 - TOLERANCE_PERCENT) {
+        } else if *count * (100 + tolerance_percent) < before * 100 {
             told.say(
                 path,
                 *count,
@@ -64,7 +62,7 @@ mod tests {
     #[test]
     fn growth_beyond_the_tolerance_fails_and_nothing_else_does() {
         let kept = counts(&[("a", 1_000), ("b", 1_000), ("c", 1_000)]);
-        let told = judge(&kept, &counts(&[("a", 1_050), ("b", 1_051), ("c", 500)]));
+        let told = judge(&kept, &counts(&[("a", 1_050), ("b", 1_051), ("c", 500)]), 5);
         assert_eq!(told.grown, 1, "{}", told.text);
         assert!(told.text.contains("+5.1 % of 1000: GREW"));
         assert!(told.text.contains("-50.0 % of 1000: shrank"));
@@ -72,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_path_nobody_kept_and_one_nobody_goes_fail() {
-        let told = judge(&counts(&[("old", 1)]), &counts(&[("new", 1)]));
+        let told = judge(&counts(&[("old", 1)]), &counts(&[("new", 1)]), 5);
         assert_eq!(told.grown, 2);
         assert!(told.text.contains("not kept yet") && told.text.contains("any more"));
     }
