@@ -18,13 +18,19 @@ use oap::limits::{CHUNK_BYTES_MAX, WINDOW_BYTES_MIN};
 use oap::{BadBody, Hello};
 use server::{SPACE, Server};
 
+/// For what happens at once on an idle machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 fn settings() -> Settings {
     Settings {
         hello: Hello {
             window: WINDOW_BYTES_MIN,
             ..Hello::full("test-client")
         },
-        timeout: Duration::from_secs(30),
+        timeout: PATIENCE,
+        hello_timeout: PATIENCE,
+        write_timeout: PATIENCE,
+        drain_timeout: PATIENCE,
         ..Settings::default()
     }
 }
@@ -177,6 +183,7 @@ async fn a_call_that_is_dropped_is_canceled_at_the_server() {
 #[tokio::test]
 async fn a_call_ends_at_its_deadline_and_the_server_is_told() {
     let (server, client) = pair().await;
+    client.ready().await.unwrap();
     let hasty = Ask {
         timeout: Some(Duration::from_millis(200)),
         ..ask(server::SILENCE)

@@ -88,7 +88,7 @@ async fn calls_go_over_tls_as_over_tcp() {
 async fn a_certificate_for_somebody_else_is_no_connection() {
     let client = pair("other.test").await;
     let failure = client
-        .call(&ask(Duration::from_millis(500)), Bytes::new())
+        .call(&ask(Duration::from_secs(6)), Bytes::new())
         .await;
     let Err(Failure::Unreachable(why)) = failure else {
         panic!("nobody answers for it");
