@@ -65,7 +65,7 @@ async fn more_at_once_than_inflight_is_busy() {
 #[tokio::test]
 async fn an_address_comes_so_often_and_no_oftener() {
     let mut text = TransportText::default();
-    text.limits.accepts_per_ip = 3;
+    text.limits.accepts_per_ip = 1;
     let house = House::open(text).await;
     let mut refused = 0;
     for _ in 0..20 {
