@@ -39,7 +39,11 @@ pub(crate) fn poll_sip(
     let mut sip = [std::mem::MaybeUninit::uninit(); SIP];
     let mut sip = ReadBuf::uninit(&mut sip);
     ready!(Pin::new(stream).poll_read(cx, &mut sip))?;
-    Poll::Ready(Ok(Bytes::copy_from_slice(sip.filled())))
+    let read = Bytes::copy_from_slice(sip.filled());
+    // No allocator wipes what lies on a stack, and a request may bring a secret.
+    sip.filled_mut().fill(0);
+    std::hint::black_box(&mut sip);
+    Poll::Ready(Ok(read))
 }
 
 /// Moves the first `length` bytes of `held`, for which there has to be room, into `buf`.

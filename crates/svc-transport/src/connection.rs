@@ -5,7 +5,7 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -267,6 +267,10 @@ fn poll_sip(
     const SIP_BYTES: usize = 8 * 1024;
     let mut sip = [std::mem::MaybeUninit::uninit(); SIP_BYTES];
     let mut sip = tokio::io::ReadBuf::uninit(&mut sip);
-    let read = Pin::new(io).poll_read(cx, &mut sip);
-    read.map_ok(|()| BytesMut::from(sip.filled()))
+    ready!(Pin::new(io).poll_read(cx, &mut sip))?;
+    let read = BytesMut::from(sip.filled());
+    // No allocator wipes what lies on a stack, and a request may bring a secret.
+    sip.filled_mut().fill(0);
+    std::hint::black_box(&mut sip);
+    Poll::Ready(Ok(read))
 }
