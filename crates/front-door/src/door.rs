@@ -5,16 +5,14 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arc_swap::ArcSwapOption;
 use futures_util::FutureExt;
 use http::{Request, Response};
-use kernel::clock::Timeline;
 use kernel::limits;
 use kernel::metrics::{Counter, Kind, MetricSpec, Registry};
 use kernel::serve::{CONNECTION_TASK, Door, Hall, Host, Stay};
 use kernel::tasks::{Spawner, panic_message};
 use kernel::tree::{Context, Failure};
-use rate_quota::{Quota, Rate};
+use rate_quota::Rate;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
@@ -27,8 +25,10 @@ use crate::settings::DoorSettings;
 use crate::tls::{self, GROUPS, REASONS, TlsFacts};
 use crate::upload::Upload;
 
+use comings::Comings;
 pub use porch::Porch;
 
+mod comings;
 mod porch;
 
 /// Connections cut off.
@@ -60,9 +60,6 @@ pub(crate) enum Cut {
     Rate,
     ProxyHeader,
 }
-
-/// Addresses whose rate is remembered at once; a table of fixed size.
-const ADDRESSES: usize = 16 * 1024;
 
 /// Serves a door until told to end: then answers what came in, and returns.
 ///
@@ -104,8 +101,7 @@ pub(crate) struct House<S> {
     pub(crate) streams: Spawner,
     closing: AtomicBool,
     cut: [Counter; 2],
-    timeline: Timeline,
-    quota: ArcSwapOption<Quota>,
+    comings: Comings,
 }
 
 /// The service panicked; its log says how.
@@ -127,8 +123,7 @@ impl<S: Service> House<S> {
             streams: context.tasks.kind(&STREAM_TASK),
             closing: AtomicBool::new(false),
             cut: [cut("rate"), cut("proxy-header")],
-            timeline: context.kernel.timeline,
-            quota: ArcSwapOption::empty(),
+            comings: Comings::new(context.kernel.timeline),
         }
     }
 
@@ -157,14 +152,7 @@ impl<S: Service> House<S> {
 
     /// Whether this address may open one more connection.
     pub(crate) fn may_come(&self, address: IpAddr, rate: Option<Rate>) -> bool {
-        let Some(rate) = rate else { return true };
-        let mut quota = self.quota.load_full();
-        if quota.as_ref().is_none_or(|quota| quota.rate() != rate) {
-            quota = Some(Arc::new(Quota::new(rate, ADDRESSES)));
-            self.quota.store(quota.clone());
-        }
-        let now = self.timeline.now();
-        let allowed = quota.is_none_or(|quota| quota.check(source(address), 1, now).is_ok());
+        let allowed = self.comings.may_come(address, rate);
         if !allowed {
             self.cut(Cut::Rate);
         }
@@ -211,15 +199,6 @@ impl TlsDesk {
         if let Some(group) = GROUPS.iter().position(|group| *group == facts.group) {
             counters[group].inc();
         }
-    }
-}
-
-/// Who is behind an address: whoever has one of IPv6 has a whole /64 of them.
-fn source(address: IpAddr) -> u64 {
-    match address.to_canonical() {
-        IpAddr::V4(address) => u64::from(u32::from(address)),
-        // No address of IPv4 has a bit above the lowest 32.
-        IpAddr::V6(address) => ((u128::from(address) >> 64) as u64) | 1 << 63,
     }
 }
 

@@ -22,6 +22,7 @@ pub use door::{Porch, serve};
 pub use h1::{Upgrade, Upgraded};
 pub use service::{Fault, Protocol, Service, Visit};
 pub use settings::{DoorSettings, ProxyProtocol, Timeouts};
+pub use socket::poll_sip_of;
 pub use tls::{
     CertificateFiles, ClientCertificate, ClientCertificates, KeyExchange, Tls, TlsError, TlsFacts,
     TlsFiles,

@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
@@ -36,10 +36,18 @@ pub(crate) fn poll_sip(
     stream: &mut (impl AsyncRead + Unpin),
     cx: &mut Context<'_>,
 ) -> Poll<io::Result<Bytes>> {
-    let mut sip = [std::mem::MaybeUninit::uninit(); SIP];
+    poll_sip_of::<SIP>(stream, cx).map_ok(BytesMut::freeze)
+}
+
+/// Reads at most `MOST` bytes into a buffer as large as what came; nothing is the end.
+pub fn poll_sip_of<const MOST: usize>(
+    stream: &mut (impl AsyncRead + Unpin),
+    cx: &mut Context<'_>,
+) -> Poll<io::Result<BytesMut>> {
+    let mut sip = [std::mem::MaybeUninit::uninit(); MOST];
     let mut sip = ReadBuf::uninit(&mut sip);
     ready!(Pin::new(stream).poll_read(cx, &mut sip))?;
-    let read = Bytes::copy_from_slice(sip.filled());
+    let read = BytesMut::from(sip.filled());
     // No allocator wipes what lies on a stack, and a request may bring a secret.
     sip.filled_mut().fill(0);
     std::hint::black_box(&mut sip);

@@ -3,9 +3,8 @@
 //! One task does all of it, so nothing of it is locked, and answers leave in the order in which they are made.
 
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -257,20 +256,4 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         };
         let _heard_enough = timeout(LINGER, listen).await.is_err();
     }
-}
-
-/// Reads what is there into a buffer of its own, for connections that have none; nothing read is the end.
-fn poll_sip(
-    io: &mut (impl AsyncRead + Unpin),
-    cx: &mut Context<'_>,
-) -> Poll<std::io::Result<BytesMut>> {
-    const SIP_BYTES: usize = 8 * 1024;
-    let mut sip = [std::mem::MaybeUninit::uninit(); SIP_BYTES];
-    let mut sip = tokio::io::ReadBuf::uninit(&mut sip);
-    ready!(Pin::new(io).poll_read(cx, &mut sip))?;
-    let read = BytesMut::from(sip.filled());
-    // No allocator wipes what lies on a stack, and a request may bring a secret.
-    sip.filled_mut().fill(0);
-    std::hint::black_box(&mut sip);
-    Poll::Ready(Ok(read))
 }

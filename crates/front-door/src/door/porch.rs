@@ -2,21 +2,19 @@
 //! TLS.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwapOption;
-use kernel::clock::Timeline;
 use kernel::metrics::Counter;
 use kernel::serve::{Door, IO_TIMEOUTS};
 use kernel::tree::Context;
-use rate_quota::{Quota, Rate};
+use rate_quota::Rate;
 use rustls::server::Acceptor;
 use tokio::net::TcpStream;
 use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::{ADDRESSES, CUT, TlsDesk, source};
+use super::comings::Comings;
+use super::{CUT, TlsDesk};
 use crate::tls::{Tls, TlsFacts};
 
 /// The porch of one door, shared by all who come.
@@ -24,8 +22,7 @@ pub struct Porch {
     tls: TlsDesk,
     cut: Counter,
     late: Counter,
-    timeline: Timeline,
-    quota: ArcSwapOption<Quota>,
+    comings: Comings,
 }
 
 impl Porch {
@@ -36,21 +33,13 @@ impl Porch {
             tls: TlsDesk::new(registry, door.name(), handshakes_at_once),
             cut: registry.counter(&CUT, &[door.name(), "rate"]),
             late: registry.counter(&IO_TIMEOUTS, &["handshake"]),
-            timeline: context.kernel.timeline,
-            quota: ArcSwapOption::empty(),
+            comings: Comings::new(context.kernel.timeline),
         }
     }
 
     /// Whether this address (IPv6: its /64) may open one more connection.
     pub fn may_come(&self, address: IpAddr, rate: Option<Rate>) -> bool {
-        let Some(rate) = rate else { return true };
-        let mut quota = self.quota.load_full();
-        if quota.as_ref().is_none_or(|quota| quota.rate() != rate) {
-            quota = Some(Arc::new(Quota::new(rate, ADDRESSES)));
-            self.quota.store(quota.clone());
-        }
-        let now = self.timeline.now();
-        let allowed = quota.is_none_or(|quota| quota.check(source(address), 1, now).is_ok());
+        let allowed = self.comings.may_come(address, rate);
         if !allowed {
             self.cut.inc();
         }

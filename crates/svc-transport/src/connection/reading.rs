@@ -8,9 +8,9 @@ use kernel::clock;
 use oap::{Decoder, Event};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
 
-use super::{Connection, Stage, poll_sip};
+use super::{Connection, Stage};
 
-/// Bytes that are made room for at least, once a frame has begun.
+/// Bytes that are read at once from a connection at rest, and made room for at least once a frame has begun.
 const READ_BYTES: usize = 8 * 1024;
 
 impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
@@ -27,7 +27,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
             return Ok(false);
         }
         let read = match self.inbox.is_empty() {
-            true => poll_sip(&mut self.io, cx).map_ok(|sip| {
+            true => front_door::poll_sip_of::<READ_BYTES>(&mut self.io, cx).map_ok(|sip| {
                 self.inbox = sip;
                 self.inbox.len()
             }),
