@@ -8,6 +8,7 @@ use ipnet::IpNet;
 use kernel::limits;
 use rate_quota::Rate;
 
+use crate::text::TlsText;
 use crate::tls::Tls;
 
 /// The bounds of a door. Read for each new connection, so that a change reaches the next one; what is marked so
@@ -50,6 +51,32 @@ impl Default for DoorSettings {
             handshakes_at_once: 256,
             proxy_protocol: ProxyProtocol::Off,
         }
+    }
+}
+
+impl DoorSettings {
+    /// Lets one address open so many connections a second; 0 is as many as it likes.
+    pub fn with_accepts_per_ip(self, per_second: u32) -> Result<Self, String> {
+        let accept_rate = match per_second {
+            0 => None,
+            rate => {
+                Some(Rate::new(rate, Duration::from_secs(1)).map_err(|error| error.to_string())?)
+            }
+        };
+        Ok(Self {
+            accept_rate,
+            ..self
+        })
+    }
+
+    /// A plain door and one of the same bounds with these certificates, read anew.
+    pub fn plain_and_secure(self, tls: Option<&TlsText>) -> Result<(Self, Self), String> {
+        let mut secure = self.clone();
+        if let Some(text) = tls {
+            let loaded = text.load().map_err(|error| error.to_string())?;
+            secure.tls = Some(Arc::new(loaded));
+        }
+        Ok((self, secure))
     }
 }
 

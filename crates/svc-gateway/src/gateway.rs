@@ -11,7 +11,6 @@ use http::{Request, Response};
 use http_rules::request_id;
 use kernel::Kernel;
 use kernel::config::Commit;
-use rate_quota::Rate;
 
 use crate::body::Answer;
 use crate::config::GatewayText;
@@ -92,13 +91,8 @@ impl Gateway {
 
 fn doors(text: &GatewayText) -> Result<(DoorSettings, DoorSettings), String> {
     let ms = Duration::from_millis;
-    let accept_rate = match text.limits.accepts_per_ip {
-        0 => None,
-        rate => Some(Rate::new(rate, Duration::from_secs(1)).map_err(|error| error.to_string())?),
-    };
     let plain = DoorSettings {
         max_connections: text.limits.connections,
-        accept_rate,
         streams_per_connection: text.limits.streams,
         timeouts: Timeouts {
             handshake: ms(text.timeouts.handshake_ms),
@@ -115,12 +109,9 @@ fn doors(text: &GatewayText) -> Result<(DoorSettings, DoorSettings), String> {
         },
         ..DoorSettings::default()
     };
-    let mut secure = plain.clone();
-    if let Some(text) = &text.tls {
-        let loaded = text.load().map_err(|error| error.to_string())?;
-        secure.tls = Some(Arc::new(loaded));
-    }
-    Ok((plain, secure))
+    plain
+        .with_accepts_per_ip(text.limits.accepts_per_ip)?
+        .plain_and_secure(text.tls.as_ref())
 }
 
 impl Service for Gateway {

@@ -6,7 +6,6 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use front_door::{DoorSettings, Timeouts};
 use kernel::config::Commit;
-use rate_quota::Rate;
 
 use super::config::OverlayText;
 use super::guard::Guard;
@@ -62,13 +61,8 @@ impl LiveFront {
 
 fn doors(text: &OverlayText) -> Result<(DoorSettings, DoorSettings), String> {
     let ms = Duration::from_millis;
-    let accept_rate = match text.limits.accepts_per_ip {
-        0 => None,
-        rate => Some(Rate::new(rate, Duration::from_secs(1)).map_err(|error| error.to_string())?),
-    };
     let plain = DoorSettings {
         max_connections: text.limits.connections,
-        accept_rate,
         streams_per_connection: text.limits.streams,
         timeouts: Timeouts {
             handshake: ms(text.timeouts.handshake_ms),
@@ -79,16 +73,15 @@ fn doors(text: &OverlayText) -> Result<(DoorSettings, DoorSettings), String> {
         },
         ..DoorSettings::default()
     };
-    let mut secure = plain.clone();
-    if let Some(text) = &text.tls {
-        let loaded = text.load().map_err(|error| error.to_string())?;
-        secure.tls = Some(Arc::new(loaded));
-    }
-    Ok((plain, secure))
+    plain
+        .with_accepts_per_ip(text.limits.accepts_per_ip)?
+        .plain_and_secure(text.tls.as_ref())
 }
 
 #[cfg(test)]
 mod tests {
+    use rate_quota::Rate;
+
     use super::*;
 
     // req: ND-07
