@@ -8,9 +8,9 @@ use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
 use http_rules::forward::Forwarding;
+use kernel::net::TcpStream;
 use kernel::serve::Stay;
 use rustls::server::Acceptor;
-use tokio::net::TcpStream;
 use tokio_rustls::LazyConfigAcceptor;
 
 use crate::door::{Cut, House};

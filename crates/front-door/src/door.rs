@@ -9,11 +9,11 @@ use futures_util::FutureExt;
 use http::{Request, Response};
 use kernel::limits;
 use kernel::metrics::{Counter, Kind, MetricSpec, Registry};
+use kernel::net::TcpStream;
 use kernel::serve::{CONNECTION_TASK, Door, Hall, Host, Stay};
 use kernel::tasks::{Spawner, panic_message};
 use kernel::tree::{Context, Failure};
 use rate_quota::Rate;
-use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
 use crate::connection::Arrival;

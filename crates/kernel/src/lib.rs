@@ -15,6 +15,7 @@ pub mod drain;
 pub mod limits;
 pub mod lock;
 pub mod metrics;
+pub mod net;
 pub mod pool;
 pub mod queue;
 pub mod readiness;

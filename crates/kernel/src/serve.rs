@@ -14,7 +14,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tracing::Instrument as _;
 
@@ -27,6 +26,7 @@ use crate::clock;
 use crate::drain::Stage;
 use crate::limits;
 use crate::metrics::{Kind, MetricSpec};
+use crate::net::TcpStream;
 use crate::reject::Reject;
 use crate::shutdown::Shutdown;
 use crate::tasks::{Spawner, TaskKind};

@@ -15,7 +15,9 @@ use libmimalloc_sys::{
 /// Every block at least this large has this alignment (`MI_MAX_ALIGN_SIZE`); a smaller one that of its size.
 const NATURAL: usize = 16;
 
-pub(crate) struct Heap;
+/// The allocator.
+#[derive(Debug)]
+pub struct Heap;
 
 /// Whether what is freed is wiped first. It is until the config is known, which may hold a secret and may ask for it.
 static WIPES: AtomicBool = AtomicBool::new(true);

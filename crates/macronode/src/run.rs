@@ -6,34 +6,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::Kernel;
-use kernel::config::{Commit, Prepare, ReloadRequests, Reloader, reload_requests, together};
+use kernel::config::{Prepare, ReloadRequests};
 use kernel::drain::Outcome;
 use kernel::metrics::Registry;
-use kernel::shutdown::{ShutdownRequests, StagePublisher};
+use kernel::shutdown::ShutdownRequests;
 use kernel::signals::{Asked, Signals};
-use kernel::supervisor::Supervisor;
 use kernel::tasks;
 use kernel::telemetry::{self, Telemetry};
 use kernel::tree::Child;
 use kernel::watchdog::Alive;
 use strict_config::Loaded;
-use svc_edge::Edge;
-use svc_gateway::Gateway;
-use svc_transport::Transport;
 
 use crate::amnesia::{self, Lack};
-use crate::bridge;
 #[cfg(feature = "chaos")]
 use crate::chaos::doom;
 use crate::cli::{ConfigArgs, RunArgs};
+use crate::compose::{Composed, Material, compose};
 use crate::config::{NodeText, RuntimeKind, Settings, load_config, source};
 use crate::demo;
 use crate::doors::Doors;
 use crate::exit::Exit;
 use crate::files::FileLimits;
 use crate::handover::Handover;
-use crate::overlay::LiveFront;
-use crate::tree::{self, Parts};
 
 /// How long the last log lines may take to be written.
 const LAST_WORDS: Duration = Duration::from_millis(250);
@@ -81,16 +75,15 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     for Lack { what, why, .. } in lacks {
         tracing::warn!(what, why, "amnesia is not wholly enforced");
     }
-    let made = Made {
+    let material = Material {
         kernel,
-        alive,
         publisher,
         doors,
         world,
         exporters,
         level: of_log(&telemetry),
     };
-    let node = live(&args, loaded, made);
+    let node = live(&args, loaded, material, alive);
     let lived = catch_unwind(AssertUnwindSafe(|| runtime.block_on(node)));
     // Whatever still blocks a thread has had its time.
     runtime.shutdown_timeout(Duration::from_millis(100));
@@ -128,27 +121,12 @@ fn runtime(text: &NodeText) -> std::io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-/// What is made before the runtime turns.
-struct Made {
-    kernel: Kernel,
-    alive: Alive,
-    publisher: StagePublisher,
-    doors: Doors,
-    world: demo::world::World,
-    exporters: Vec<Child>,
-    level: Prepare<Settings>,
-}
-
-async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
-    let Made {
-        kernel,
-        alive: _alive,
-        publisher,
-        doors,
-        world,
-        exporters,
-        level,
-    } = made;
+async fn live(
+    args: &ConfigArgs,
+    loaded: Loaded<NodeText>,
+    material: Material,
+    _alive: Alive,
+) -> Exit {
     // Before anything else: from here on a signal is a request, not an end.
     let signals = match Signals::listen() {
         Ok(signals) => signals,
@@ -157,83 +135,27 @@ async fn live(args: &ConfigArgs, loaded: Loaded<NodeText>, made: Made) -> Exit {
     if let Err(error) = FileLimits::read().and_then(FileLimits::raise) {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
-    let text = loaded.text.clone();
-    let origin = demo::origin::Placement::of(doors.origin.as_deref());
-    let gateway = match text
-        .gateway
-        .as_ref()
-        .map(|text| Gateway::new(&kernel, &origin.placed(text)))
-    {
-        None => None,
-        Some(Ok(gateway)) => Some(gateway),
-        Some(Err(error)) => return cannot_start(format_args!("gateway: {error}")),
+    let kernel = material.kernel.clone();
+    let runtime = loaded.text.runtime.kind;
+    let from = (source(args), args.sets.clone(), args.built_in);
+    let composed = match compose(from, loaded, material) {
+        Ok(composed) => composed,
+        Err(error) => return cannot_start(format_args!("{error}")),
     };
-    let files = FileLimits::read().map_or(1024, |limits| limits.soft);
-    let edge = text.edge.as_ref();
-    let edge = edge.map(|text| Edge::new(&kernel, &world.placed(text), files));
-    let edge = match edge.transpose() {
-        Ok(edge) => edge,
-        Err(error) => return cannot_start(format_args!("edge: {error}")),
-    };
-    let transport = text.transport.as_ref();
-    let transport = transport.map(|text| {
-        let services = bridge::services(text, gateway.as_ref());
-        Transport::new(&kernel, text, services)
-    });
-    let transport = match transport.transpose() {
-        Ok(transport) => transport,
-        Err(error) => return cannot_start(format_args!("transport: {error}")),
-    };
-    let overlay = text.overlay.as_ref().map(LiveFront::new);
-    let overlay = match overlay.transpose() {
-        Ok(overlay) => overlay,
-        Err(error) => return cannot_start(format_args!("overlay: {error}")),
-    };
-    let prepare = together(vec![
-        level,
-        of_gateway(gateway.clone(), origin),
-        of_edge(edge.clone(), world),
-        of_transport(transport.clone()),
-        of_overlay(overlay.clone()),
-    ]);
-    let (reloader, live) = Reloader::new(
-        &kernel,
-        (source(args), args.sets.clone()),
-        loaded,
-        |text| text.into(),
-        prepare,
-    );
-    let (reload, updates) = reload_requests(&kernel);
-    let (requests, registry) = (kernel.requests.clone(), kernel.registry.clone());
-    let handover = Handover::new(&doors);
-    let parts = Parts {
-        kernel: kernel.clone(),
-        live: live.clone(),
-        reloader,
-        reload: reload.clone(),
-        updates,
-        doors,
-        gateway,
-        edge,
-        transport,
-        overlay,
-        handover: handover.clone(),
-        shows: args.built_in,
-    };
-    let mut children = tree::children(&text, &parts);
-    children.extend(exporters);
-    drop(parts);
-    let watchdog = kernel.watchdog.clone();
-    let supervisor =
-        Supervisor::new(kernel, publisher, children).expect("the tree is checked by a test");
-    tracing::info!(version = crate::VERSION, runtime = ?text.runtime.kind, "macronode starts");
+    let Composed {
+        supervisor,
+        live,
+        reload,
+        handover,
+    } = composed;
+    tracing::info!(version = crate::VERSION, ?runtime, "macronode starts");
     let outcome = tokio::select! {
         outcome = supervisor.run(|| live.load().drain) => outcome,
-        never = pass_on(signals, requests, reload, handover) => match never {},
-        never = watchdog.heartbeat() => match never {},
+        never = pass_on(signals, kernel.requests.clone(), reload, handover) => match never {},
+        never = kernel.watchdog.heartbeat() => match never {},
         never = doom() => match never {},
     };
-    tell_tasks(&registry);
+    tell_tasks(&kernel.registry);
     tracing::info!(?outcome, "macronode has stopped");
     match outcome {
         Outcome::CutShort => Exit::CutShort,
@@ -297,43 +219,6 @@ fn of_log(telemetry: &Arc<Telemetry>) -> Prepare<Settings> {
             }
         }))
     })
-}
-
-/// What a reload does to the gateway.
-fn of_gateway(gateway: Option<Arc<Gateway>>, origin: demo::origin::Placement) -> Prepare<Settings> {
-    Arc::new(move |settings| match (&gateway, &settings.gateway) {
-        (Some(gateway), Some(text)) => of("gateway", gateway.prepare(&origin.placed(text))),
-        _ => Ok(Box::new(|| {})),
-    })
-}
-
-/// What a reload does to the edge.
-fn of_edge(edge: Option<Arc<Edge>>, world: demo::world::World) -> Prepare<Settings> {
-    Arc::new(move |settings| match (&edge, &settings.edge) {
-        (Some(edge), Some(text)) => of("edge", edge.prepare(&world.placed(text))),
-        _ => Ok(Box::new(|| {})),
-    })
-}
-
-/// What a reload does to the transport.
-fn of_transport(transport: Option<Arc<Transport>>) -> Prepare<Settings> {
-    Arc::new(move |settings| match (&transport, &settings.transport) {
-        (Some(transport), Some(text)) => of("transport", transport.prepare(text)),
-        _ => Ok(Box::new(|| {})),
-    })
-}
-
-/// What a reload does to the overlay.
-fn of_overlay(overlay: Option<LiveFront>) -> Prepare<Settings> {
-    Arc::new(move |settings| match (&overlay, &settings.overlay) {
-        (Some(overlay), Some(text)) => of("overlay", overlay.prepare(text)),
-        _ => Ok(Box::new(|| {})),
-    })
-}
-
-/// Says whose config it is that cannot be followed.
-fn of(service: &str, ready: Result<Commit, String>) -> Result<Commit, String> {
-    ready.map_err(|error| format!("{service}: {error}"))
 }
 
 /// Nothing kills the supervisor on purpose.

@@ -7,11 +7,11 @@ use front_door::{Porch, Protocol, Visit};
 use http_rules::forward::Forwarding;
 use kernel::drain::Stage;
 use kernel::limits;
+use kernel::net::TcpStream;
 use kernel::serve::{CONNECTION_TASK, Door, Hall, Host, Stay};
 use kernel::shutdown::Shutdown;
 use kernel::tasks::Spawner;
 use kernel::tree::{Context, Failure};
-use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
 use crate::connection::Connection;

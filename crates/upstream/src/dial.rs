@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use kernel::clock;
-use tokio::net::TcpStream;
+use kernel::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 

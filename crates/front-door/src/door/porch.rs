@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use kernel::metrics::Counter;
+use kernel::net::TcpStream;
 use kernel::serve::{Door, IO_TIMEOUTS};
 use kernel::tree::Context;
 use rate_quota::Rate;
 use rustls::server::Acceptor;
-use tokio::net::TcpStream;
 use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
 

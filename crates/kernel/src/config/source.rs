@@ -17,6 +17,9 @@ pub enum Source {
         /// The text.
         text: &'static str,
     },
+    /// A text that whoever simulates the node may replace.
+    #[cfg(feature = "simulation")]
+    Told(std::sync::Arc<arc_swap::ArcSwap<String>>),
 }
 
 impl Source {
@@ -25,20 +28,22 @@ impl Source {
         match self {
             Source::File(path) => read_file(path),
             Source::BuiltIn { name, text } => Ok(SourceFile::new(*name, *text)),
+            #[cfg(feature = "simulation")]
+            Source::Told(text) => Ok(SourceFile::new("(told)", String::clone(&text.load()))),
         }
     }
 
     pub(super) fn read_settled(&self) -> Result<SourceFile, Mistakes> {
         match self {
             Source::File(path) => read_settled(path),
-            Source::BuiltIn { .. } => self.read(),
+            _ => self.read(),
         }
     }
 
     pub(super) fn file(&self) -> Option<&PathBuf> {
         match self {
             Source::File(path) => Some(path),
-            Source::BuiltIn { .. } => None,
+            _ => None,
         }
     }
 }

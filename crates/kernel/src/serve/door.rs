@@ -1,25 +1,24 @@
 //! A listening socket, from its opening to the last connection in its backlog.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener as StdListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tokio::net::{TcpListener, TcpStream};
-
-use crate::limits;
 use crate::lock::{self, Lock};
+use crate::net::{self, Bound, TcpListener};
 
 /// A bound listener that outlives the child that accepts from it, so that a restart loses no connection.
 #[derive(Debug)]
 pub struct Door {
     name: &'static str,
     address: SocketAddr,
-    listener: Lock<Option<StdListener>>,
+    listener: Lock<Option<Bound>>,
 }
 
 impl Door {
     /// Takes over a listener, bound or inherited.
-    pub fn new(name: &'static str, listener: StdListener) -> io::Result<Arc<Self>> {
+    pub fn new(name: &'static str, listener: impl Into<Bound>) -> io::Result<Arc<Self>> {
+        let listener = listener.into();
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         Ok(Arc::new(Self {
@@ -31,13 +30,7 @@ impl Door {
 
     /// Binds `address`.
     pub fn bind(name: &'static str, address: SocketAddr) -> io::Result<Arc<Self>> {
-        let domain = socket2::Domain::for_address(address);
-        let socket =
-            socket2::Socket::new(domain, socket2::Type::STREAM, Some(socket2::Protocol::TCP))?;
-        socket.set_reuse_address(true)?;
-        socket.bind(&address.into())?;
-        socket.listen(limits::BACKLOG as i32)?;
-        Self::new(name, socket.into())
+        Self::new(name, net::bound(address)?)
     }
 
     /// Where it listens.
@@ -61,22 +54,11 @@ impl Door {
     }
 
     /// A copy of the socket, for a process that is to listen on it too; `None` once it is closed.
-    pub fn socket(&self) -> Option<io::Result<StdListener>> {
-        self.listener.lock().as_ref().map(StdListener::try_clone)
+    pub fn socket(&self) -> Option<io::Result<std::net::TcpListener>> {
+        self.listener.lock().as_ref().and_then(net::copied)
     }
 
     pub(super) fn close(&self) {
         self.listener.lock().take();
-    }
-}
-
-/// A connection that waits. The system is asked, not the runtime: that one pauses after some, and hears of them late.
-pub(super) fn in_backlog(listener: &StdListener) -> Option<io::Result<(TcpStream, SocketAddr)>> {
-    match listener.accept() {
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-        accepted => Some(accepted.and_then(|(stream, peer)| {
-            stream.set_nonblocking(true)?;
-            Ok((TcpStream::from_std(stream)?, peer))
-        })),
     }
 }

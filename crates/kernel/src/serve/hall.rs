@@ -6,12 +6,12 @@ use std::io;
 use std::net::SocketAddr;
 
 use bounded_ring::{Permit, Slots};
-use tokio::net::{TcpListener, TcpStream};
 
-use super::door::{self, Door};
+use super::door::Door;
 use super::{ACCEPT_ERRORS, ACCEPTED, OPEN};
 use crate::limits;
 use crate::metrics::{Counter, Gauge};
+use crate::net::{self, TcpListener, TcpStream};
 use crate::tree::{Context, Failure};
 
 /// Who receives the connections of a door.
@@ -77,7 +77,7 @@ impl Hall {
         // What the kernel has already accepted for us would be reset by closing: take it in first.
         let listener = listener.into_std()?;
         for _ in 0..=limits::BACKLOG {
-            let Some(accepted) = door::in_backlog(&listener) else {
+            let Some(accepted) = net::waiting(&listener) else {
                 break;
             };
             self.welcome(accepted, host).await;
@@ -163,10 +163,12 @@ impl Spare {
     }
 
     fn turn_away(&mut self, listener: &TcpListener) {
+        let Some(listener) = net::of_system(listener) else {
+            return;
+        };
         if self.0.take().is_none() {
             return;
         }
-        let listener = socket2::SockRef::from(listener);
         for _ in 0..limits::BACKLOG {
             if listener.accept().is_err() {
                 break;

@@ -401,7 +401,7 @@ async fn a_listener_that_only_fails_is_asked_now_and_then() {
     socket.connect(&peer.local_addr().unwrap().into()).unwrap();
     // No listener at all: readable, and yet nothing can be accepted.
     std::io::Write::write_all(&mut peer.accept().unwrap().0, b"x").unwrap();
-    let door = Door::new("door", socket.into()).unwrap();
+    let door = Door::new("door", std::net::TcpListener::from(socket)).unwrap();
     let limits = DoorLimits {
         connections: 8,
         patience: QUICK,

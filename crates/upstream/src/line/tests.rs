@@ -11,7 +11,7 @@ use crate::io::{OpenCount, Wire};
 async fn pair() -> (Line, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
-    let (ours, theirs) = tokio::join!(TcpStream::connect(addr), listener.accept());
+    let (ours, theirs) = tokio::join!(kernel::net::TcpStream::connect(addr), listener.accept());
     let open = OpenCount::try_new(&Arc::default(), 1).unwrap();
     let io = Io::new(Wire::Plain(ours.unwrap()), open);
     (Line::new(io, 32 * 1024, 0), theirs.unwrap().0)

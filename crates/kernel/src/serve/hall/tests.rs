@@ -5,8 +5,10 @@ use super::*;
 // attack: J-06
 #[tokio::test]
 async fn with_the_spare_descriptor_those_who_wait_are_turned_away_at_once() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let bound = net::bound(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    bound.set_nonblocking(true).unwrap();
+    let address = bound.local_addr().unwrap();
+    let listener = TcpListener::from_std(bound).unwrap();
     let mut waiting = Vec::new();
     for _ in 0..3 {
         waiting.push(TcpStream::connect(address).await.unwrap());
