@@ -22,6 +22,7 @@ mod doctor;
 mod doors;
 mod exit;
 mod files;
+mod footprint;
 mod framed;
 mod handover;
 mod heap;
@@ -55,6 +56,7 @@ pub(crate) const BUILD: &str = if cfg!(feature = "chaos") {
 
 /// Does what the command line asks for.
 pub fn main() -> ExitCode {
+    footprint::take_small_pages();
     let cli = Cli::parse();
     if !matches!(
         cli.command,

@@ -15,6 +15,7 @@ use tokio::time::Interval;
 use crate::cli::BuiltIn;
 use crate::config::NodeText;
 use crate::doors::Doors;
+use crate::footprint;
 use crate::handover::Handover;
 use crate::systemd;
 use crate::tree::Parts;
@@ -125,6 +126,7 @@ async fn report(context: Context, lines: String, handover: Handover) -> Result<(
         let settled = now == State::Ready || (now == State::Degraded && patience.is_elapsed());
         if settled && !announced {
             announced = true;
+            footprint::forget_the_start();
             announce(&lines);
             systemd::tell(&[NotifyState::Ready, NotifyState::Status("serving")]);
             systemd::tell_predecessor();
