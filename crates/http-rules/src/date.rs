@@ -35,27 +35,30 @@ pub fn value(unix_seconds: u64) -> HeaderValue {
 }
 
 /// Seconds since 1970; dates before are 1970. `now` decides the century of the form that has two digits for the year.
-/// A weekday that contradicts the date makes the whole unreadable.
+/// Names count in capitals and small letters alike (RFC 9111 4.2). A weekday has to be one, but need not be that of the
+/// date, which says it better.
 pub fn parse(text: &[u8], now: u64) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
-    let (civil, weekday) = imf_fixdate(text)
+    let civil = imf_fixdate(text)
         .or_else(|| asctime(text))
         .or_else(|| rfc850(text, now))?;
-    let whole = civil.is_valid() && civil.weekday() == weekday;
-    whole.then(|| u64::try_from(civil.unix_seconds()).unwrap_or(0))
+    civil
+        .is_valid()
+        .then(|| u64::try_from(civil.unix_seconds()).unwrap_or(0))
 }
 
-fn imf_fixdate(text: &str) -> Option<(Civil, usize)> {
-    let rest = text.strip_suffix(" GMT")?;
+fn imf_fixdate(text: &str) -> Option<Civil> {
+    let rest = without_zone(text)?;
     let (weekday, rest) = rest.split_once(", ")?;
     let mut words = rest.split(' ');
     let (day, month, year) = (words.next()?, words.next()?, words.next()?);
     let civil = civil(number(year, 4)?, month, number(day, 2)?, words.next()?)?;
-    ended(words, civil, index(&DAYS, weekday)?)
+    index(&DAYS, weekday)?;
+    ended(words, civil)
 }
 
 /// `Sun Nov  6 08:49:37 1994`.
-fn asctime(text: &str) -> Option<(Civil, usize)> {
+fn asctime(text: &str) -> Option<Civil> {
     let (weekday, rest) = text.split_at_checked(3)?;
     let (month, rest) = rest.strip_prefix(' ')?.split_at_checked(3)?;
     let (day, rest) = rest.strip_prefix(' ')?.split_at_checked(2)?;
@@ -66,19 +69,21 @@ fn asctime(text: &str) -> Option<(Civil, usize)> {
     };
     let time = words.next()?;
     let civil = civil(number(words.next()?, 4)?, month, day, time)?;
-    ended(words, civil, index(&DAYS, weekday)?)
+    index(&DAYS, weekday)?;
+    ended(words, civil)
 }
 
 /// `Sunday, 06-Nov-94 08:49:37 GMT`.
-fn rfc850(text: &str, now: u64) -> Option<(Civil, usize)> {
-    let rest = text.strip_suffix(" GMT")?;
+fn rfc850(text: &str, now: u64) -> Option<Civil> {
+    let rest = without_zone(text)?;
     let (weekday, rest) = rest.split_once(", ")?;
     let (date, time) = rest.split_once(' ')?;
     let mut parts = date.split('-');
     let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
     let year = century(number(year, 2)?, now);
     let civil = civil(year, month, number(day, 2)?, time)?;
-    ended(parts, civil, index(&LONG_DAYS, weekday)?)
+    index(&LONG_DAYS, weekday)?;
+    ended(parts, civil)
 }
 
 /// More than fifty years ahead means the century before.
@@ -91,12 +96,14 @@ fn century(year: u32, now: u64) -> u32 {
     }
 }
 
-fn ended<'a>(
-    mut rest: impl Iterator<Item = &'a str>,
-    civil: Civil,
-    weekday: usize,
-) -> Option<(Civil, usize)> {
-    rest.next().is_none().then_some((civil, weekday))
+/// No other zone than this is a date.
+fn without_zone(text: &str) -> Option<&str> {
+    let (rest, zone) = text.split_at_checked(text.len().checked_sub(4)?)?;
+    zone.eq_ignore_ascii_case(" GMT").then_some(rest)
+}
+
+fn ended<'a>(mut rest: impl Iterator<Item = &'a str>, civil: Civil) -> Option<Civil> {
+    rest.next().is_none().then_some(civil)
 }
 
 fn civil(year: u32, month: &str, day: u32, time: &str) -> Option<Civil> {
@@ -114,7 +121,9 @@ fn civil(year: u32, month: &str, day: u32, time: &str) -> Option<Civil> {
 }
 
 fn index(names: &[&str], name: &str) -> Option<usize> {
-    names.iter().position(|known| *known == name)
+    names
+        .iter()
+        .position(|known| known.eq_ignore_ascii_case(name))
 }
 
 fn number(digits: &str, count: usize) -> Option<u32> {

@@ -245,12 +245,24 @@ impl Origins {
         ttl_s: i64,
         detail: Option<&'static str>,
     ) -> Result<Response<EdgeBody>, Refusal> {
+        let outcome = Outcome {
+            ttl_s: Some(ttl_s),
+            detail,
+            ..Outcome::default()
+        };
+        self.kept(trip, entry, age_s, outcome)
+    }
+
+    /// Gives out what is kept, with a word on how it came to that.
+    fn kept(
+        &self,
+        trip: &Trip<'_>,
+        entry: &Entry,
+        age_s: u64,
+        outcome: Outcome,
+    ) -> Result<Response<EdgeBody>, Refusal> {
         let saying = Saying {
-            outcome: Outcome {
-                ttl_s: Some(ttl_s),
-                detail,
-                ..Outcome::default()
-            },
+            outcome,
             age_s: Some(age_s),
             own: None,
             now: self.desk.clock.now_ms() / 1000,

@@ -46,12 +46,12 @@ fn resolve(target: &Uri, reference: &str) -> Option<String> {
         format!("{scheme}://{rest}")
     });
     let text = absolute.as_deref().unwrap_or(reference);
-    if text.contains("://") && !text.starts_with('/') {
+    if has_scheme(text) {
         let uri: Uri = text.parse().ok()?;
-        return is_same_origin(target, &uri).then(|| path_of(&uri));
+        return is_same_origin(target, &uri).then(|| without_dots(&path_of(&uri)));
     }
     if text.starts_with('/') {
-        return Some(text.to_owned());
+        return Some(without_dots(text));
     }
     if let Some(query) = text.strip_prefix('?') {
         return Some(format!("{}?{query}", target.path()));
@@ -63,12 +63,28 @@ fn resolve(target: &Uri, reference: &str) -> Option<String> {
     Some(without_dots(&format!("{folder}/{text}")))
 }
 
+/// A path or a query may hold what looks like an address.
+fn has_scheme(reference: &str) -> bool {
+    let scheme = reference.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| {
+        scheme
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    })
+}
+
 fn is_same_origin(one: &Uri, other: &Uri) -> bool {
-    let authority = |uri: &Uri| {
-        uri.authority()
-            .map(|authority| authority.as_str().to_ascii_lowercase())
-    };
-    one.scheme_str() == other.scheme_str() && authority(one) == authority(other)
+    let host = |uri: &Uri| uri.host().map(str::to_ascii_lowercase);
+    let port = |uri: &Uri| uri.port_u16().or(usual_port(uri.scheme_str()?));
+    one.scheme_str() == other.scheme_str() && host(one) == host(other) && port(one) == port(other)
+}
+
+fn usual_port(scheme: &str) -> Option<u16> {
+    match scheme {
+        "http" => Some(80),
+        "https" => Some(443),
+        _ => None,
+    }
 }
 
 /// RFC 3986 5.2.4; what stands behind the question mark is left alone.

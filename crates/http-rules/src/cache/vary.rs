@@ -1,8 +1,8 @@
 //! Which of several kept responses a request selects (RFC 9111 4.1), with what says the same counted as the same.
 
 use super::age::only;
-use crate::text::list;
-use http::header::{self, HeaderMap, HeaderName};
+use crate::text::{list, unquoted_split};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 /// More names than this make no useful key; such a response counts as one that depends on everything.
 const NAMES_MAX: usize = 16;
@@ -109,8 +109,11 @@ fn normal(name: &HeaderName, request: &HeaderMap) -> Vec<u8> {
 }
 
 fn members(name: &HeaderName, request: &HeaderMap) -> Vec<Vec<u8>> {
-    let lines = request.get_all(name).iter();
-    lines.flat_map(list).map(<[u8]>::to_vec).collect()
+    let lines = request.get_all(name).iter().map(HeaderValue::as_bytes);
+    // A blank within quotes is no blank between members.
+    let members = lines.flat_map(|line| unquoted_split(line, b',').unwrap_or_else(|| vec![line]));
+    let members = members.filter(|member| !member.is_empty());
+    members.map(<[u8]>::to_vec).collect()
 }
 
 /// Members in small letters with their weight in thousandths, the heaviest first.
@@ -121,17 +124,23 @@ fn weighed(members: &[Vec<u8>]) -> Vec<(u32, Vec<u8>)> {
     weighed
 }
 
+/// What stands behind the first sign may be in capitals for a reason; a weight is the last there.
 fn weigh(member: &[u8]) -> (u32, Vec<u8>) {
-    let lower: Vec<u8> = member.to_ascii_lowercase();
-    let lower: Vec<u8> = lower
-        .into_iter()
-        .filter(|byte| !matches!(byte, b' ' | b'\t'))
-        .collect();
-    let found = lower.windows(3).rposition(|window| window == b";q=");
-    match found.and_then(|at| Some((at, thousandths(&lower[at + 3..])?))) {
-        Some((at, weight)) => (weight, lower[..at].to_vec()),
-        None => (1000, lower),
+    let mut parts = member.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+    let mut text = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let parts: Vec<&[u8]> = parts.collect();
+    let weight = parts.last().and_then(|last| weight(last));
+    let kept = parts.len() - usize::from(weight.is_some());
+    for part in &parts[..kept] {
+        text.push(b';');
+        text.extend_from_slice(part);
     }
+    (weight.unwrap_or(1000), text)
+}
+
+fn weight(parameter: &[u8]) -> Option<u32> {
+    let value = parameter.strip_prefix(b"q=");
+    thousandths(value.or_else(|| parameter.strip_prefix(b"Q="))?)
 }
 
 /// `0.5`, `1`, `0.123`; nothing for what is no weight.

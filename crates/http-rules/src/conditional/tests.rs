@@ -113,7 +113,7 @@ fn dates_are_compared_to_the_second() {
 // attack: E-15
 #[test]
 fn a_bad_date_is_ignored() {
-    for bad in ["yesterday", "", "Mon, 06 Nov 1994 08:49:37 GMT"] {
+    for bad in ["yesterday", "", "Sun, 06 Nov 1994 08:49:37 UTC"] {
         assert_eq!(get(&[("if-modified-since", bad)]), WHOLE, "{bad}");
         assert_eq!(put(&[("if-unmodified-since", bad)]), WHOLE, "{bad}");
     }

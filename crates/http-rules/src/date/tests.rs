@@ -21,6 +21,23 @@ fn all_three_forms_are_read() {
     assert_eq!(value(784_111_777), "Sun, 06 Nov 1994 08:49:37 GMT");
 }
 
+// req: ED-05
+#[test]
+fn the_case_of_names_and_a_weekday_that_is_wrong_do_not_matter() {
+    let same = [
+        "SUN, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 06 NOV 1994 08:49:37 GMT",
+        "sun, 06 nov 1994 08:49:37 gMt",
+        "Mon, 06 Nov 1994 08:49:37 GMT",
+        "SUNDAY, 06-nov-94 08:49:37 gmt",
+        "friday, 06-Nov-94 08:49:37 GMT",
+        "MON NOV  6 08:49:37 1994",
+    ];
+    for text in same {
+        assert_eq!(read(text), Some(784_111_777), "{text}");
+    }
+}
+
 #[test]
 fn two_digits_mean_the_nearest_century_that_is_not_far_ahead() {
     assert_eq!(
@@ -50,8 +67,11 @@ fn a_bad_date_is_no_date() {
         "Sun, 06 Nov 1994 08:49:37 UTC",
         "Sun, 06 Nov 1994 08:49:37 +0000",
         "Sun, 6 Nov 1994 08:49:37 GMT",
-        "sun, 06 nov 1994 08:49:37 gmt",
-        "Mon, 06 Nov 1994 08:49:37 GMT",
+        "Son, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 1994 08:49:37GMT",
+        "GMT",
+        " GMT",
+        "\u{e4} GMT",
         "Sun, 31 Feb 1994 08:49:37 GMT",
         "Sun, 06 Nov 1994 24:49:37 GMT",
         "Sun, 06 Nov 1994 08:49 GMT",

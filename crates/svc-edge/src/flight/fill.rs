@@ -379,7 +379,8 @@ impl Fill {
     pub(super) fn keep(&self, entry: &Arc<Entry>) -> Option<Arc<Resource>> {
         let (kept, key) = (&self.desk.kept, &self.target.key);
         let keeps = entry.head.policy.is_ok() && !self.flight.is_void();
-        let resource = keeps.then(|| kept.put(key, entry.clone(), self.target.settings().variants));
+        let most = self.target.settings().variants;
+        let resource = keeps.then(|| kept.put(key, entry.clone(), &self.sent, most));
         // Purged while it was put away: whoever purges marks first and removes then.
         if keeps && self.flight.is_void() {
             kept.remove(key);

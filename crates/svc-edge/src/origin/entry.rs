@@ -48,6 +48,12 @@ impl Head {
         varies.answers(&self.variant, &self.headers, sent)
     }
 
+    /// Whether it says of itself that it depends on nothing.
+    fn is_for_all(&self) -> bool {
+        let names = self.varies.as_ref().map(Varies::names);
+        names.is_some_and(<[HeaderName]>::is_empty)
+    }
+
     /// Whether it may be given to others who waited for it: it is kept, or nobody has forbidden to.
     pub(crate) fn is_for(&self, sent: &HeaderMap) -> bool {
         let open = matches!(self.policy, Ok(_) | Err(WhyNot::Useless | WhyNot::Status));
@@ -72,16 +78,18 @@ impl Entry {
 }
 
 impl Resource {
-    /// What answers every request, where that does not depend on who asks.
+    /// What answers every request, where nothing depends on who asks.
     pub(crate) fn only(&self) -> Option<&Arc<Entry>> {
-        let newest = self.variants.first()?;
-        let varies = newest.head.varies.as_ref()?;
-        varies.names().is_empty().then_some(newest)
+        match &self.variants[..] {
+            [only] if only.head.is_for_all() => Some(only),
+            _ => None,
+        }
     }
 
     /// What answers such a request.
     pub(crate) fn select(&self, sent: &HeaderMap) -> Option<&Arc<Entry>> {
-        self.variants.iter().find(|entry| entry.head.answers(sent))
+        let heads = self.variants.iter().map(|entry| &*entry.head);
+        self.variants.get(choose(heads, sent)?)
     }
 
     /// The headers that decide which of them it is, as far as is known.
@@ -89,14 +97,11 @@ impl Resource {
         self.variants.first()?.head.varies.as_ref()
     }
 
-    /// The same with this entry in place of the one it replaces, and no more of them than `most`.
-    pub(crate) fn with(&self, entry: Arc<Entry>, most: usize) -> Resource {
+    /// The same with this entry in place of all that answered the request it answers, and no more of them than `most`.
+    pub(crate) fn with(&self, entry: Arc<Entry>, sent: &HeaderMap, most: usize) -> Resource {
         let mut variants = Vec::with_capacity(self.variants.len() + 1);
         variants.push(entry);
-        let newest = variants[0].clone();
-        let other = |known: &&Arc<Entry>| {
-            known.head.variant != newest.head.variant || known.head.varies != newest.head.varies
-        };
+        let other = |known: &&Arc<Entry>| !known.head.answers(sent);
         variants.extend(self.variants.iter().filter(other).cloned());
         variants.truncate(most);
         Resource { variants }
@@ -108,6 +113,20 @@ impl Resource {
         let bytes = |entry: &Arc<Entry>| entry.body.len() as u64 + HEAD;
         self.variants.iter().map(bytes).sum::<u64>() + 1
     }
+}
+
+/// Which of these, the newest first, answers such a request: one that says on what it depends, else the newest. One
+/// that forgot to say so would be given to all otherwise, in place of what was made for them (RFC 9111 4.1).
+pub(crate) fn choose<'a>(heads: impl Iterator<Item = &'a Head>, sent: &HeaderMap) -> Option<usize> {
+    let mut newest = None;
+    for (at, head) in heads.enumerate().filter(|(_, head)| head.answers(sent)) {
+        match head.is_for_all() {
+            false => return Some(at),
+            true if at == 0 => newest = Some(at),
+            true => (),
+        }
+    }
+    newest
 }
 
 /// The words of all lines of these headers.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use http::Response;
 use http::header::{self, HeaderMap};
+use http::{Response, StatusCode};
 use http_rules::cache::{Decision, Outcome, Variant};
 use kernel::reject::Reject;
 
@@ -144,7 +144,7 @@ impl Origins {
             return None;
         }
         if matches!(head.origin_status.as_u16(), 500 | 502..=504) && trip.if_error {
-            return Some(self.or_stale(trip, Failure::Broken));
+            return Some(self.stand_in(trip, Failure::Broken, Some(head.origin_status)));
         }
         let own = is_own.then(|| flight.own_headers()).flatten();
         let saying = self.fetched(trip, head, own, !is_own);
@@ -176,6 +176,17 @@ impl Origins {
 
     /// What is kept in place of what could not be had, where that is allowed.
     fn or_stale(&self, trip: &Trip<'_>, failure: Failure) -> Result<Response<EdgeBody>, Refusal> {
+        self.stand_in(trip, failure, None)
+    }
+
+    /// The same, where the origin said something, but nothing that helps. Only if it was not even asked is that a hit
+    /// (RFC 9211 2.1).
+    fn stand_in(
+        &self,
+        trip: &Trip<'_>,
+        failure: Failure,
+        origin_status: Option<StatusCode>,
+    ) -> Result<Response<EdgeBody>, Refusal> {
         let stale = trip
             .stale
             .as_ref()
@@ -189,7 +200,15 @@ impl Origins {
             (policy.age_s(now_ms), policy.ttl_s(now_ms))
         });
         self.desk.metrics.stale.inc();
-        self.hit(trip, entry, age_s, ttl_s, Some(failure.reason()))
+        let asked = !matches!(failure, Failure::Open(_));
+        let outcome = Outcome {
+            forwarded: asked.then_some(trip.why),
+            origin_status,
+            ttl_s: Some(ttl_s),
+            detail: Some(failure.reason()),
+            ..Outcome::default()
+        };
+        self.kept(trip, entry, age_s, outcome)
     }
 
     /// Hands the work of a flight to the workers.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use http::HeaderMap;
 use kernel::lock::{Lock, LockSpec};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -51,11 +52,18 @@ impl Kept {
         self.cache.peek(key)
     }
 
-    /// Keeps an entry beside the other variants of its address; they are what is kept from now on.
-    pub(crate) fn put(&self, key: &Arc<str>, entry: Arc<Entry>, most: usize) -> Arc<Resource> {
+    /// Keeps an entry that answers a request with these headers, beside the other variants of its address; they are
+    /// what is kept from now on.
+    pub(crate) fn put(
+        &self,
+        key: &Arc<str>,
+        entry: Arc<Entry>,
+        sent: &HeaderMap,
+        most: usize,
+    ) -> Arc<Resource> {
         let _alone = self.changes.lock();
         let before = self.cache.peek(&**key).unwrap_or_default();
-        let resource = Arc::new(before.with(entry, most));
+        let resource = Arc::new(before.with(entry, sent, most));
         self.cache.insert(key.clone(), resource.clone());
         resource
     }

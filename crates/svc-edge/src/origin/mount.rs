@@ -166,6 +166,15 @@ impl Mount {
         Ok(self.at(origin, path))
     }
 
+    /// Under which the answer is kept that one of the origins would give to a path it names.
+    pub(crate) fn key_of(self: &Arc<Self>, origin: usize, path: String) -> Arc<str> {
+        let path = match (self.settings.query, path.split_once('?')) {
+            (QueryText::Drop | QueryText::Refuse, Some((path, _))) => path.to_owned(),
+            _ => path,
+        };
+        self.at(origin, path).key
+    }
+
     /// A path at one of the origins.
     pub(crate) fn at(self: &Arc<Self>, origin: usize, path: String) -> Target {
         let Origin {

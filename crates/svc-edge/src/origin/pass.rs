@@ -57,7 +57,7 @@ where
         .uri()
         .map(|uri| invalidated(&parts.method, &uri, status, headers));
     for path in gone.into_iter().flatten() {
-        let key = target.mount.at(target.origin, path).key;
+        let key = target.mount.key_of(target.origin, path);
         desk.forget_one(&key).await;
     }
     desk.metrics.passed.inc();

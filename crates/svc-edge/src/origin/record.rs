@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_rules::cache::{Policy, Variant, Varies};
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Entry, Head, Resource};
+use super::entry::{self, Entry, Head, Resource};
 
 #[derive(Serialize, Deserialize)]
 struct RecordText {
@@ -70,8 +70,10 @@ pub(crate) fn choose(key: &str, record: &[u8], sent: &HeaderMap) -> Option<(usiz
     if text.key != key {
         return None;
     }
-    let mut heads = text.entries.into_iter().map(head).enumerate();
-    heads.find_map(|(at, head)| Some((at, head.filter(|head| head.answers(sent))?)))
+    let heads: Option<Vec<Head>> = text.entries.into_iter().map(head).collect();
+    let mut heads = heads?;
+    let at = entry::choose(heads.iter(), sent)?;
+    Some((at, heads.swap_remove(at)))
 }
 
 /// Whose record it is, and all tags in it.

@@ -128,6 +128,7 @@ fn not_modified(mut headers: HeaderMap) -> Response<EdgeBody> {
     ] {
         headers.remove(name);
     }
+    drop_digests(&mut headers);
     with(
         StatusCode::NOT_MODIFIED,
         headers,
@@ -148,7 +149,15 @@ fn whole(
     with(status, headers, EdgeBody::whole(body))
 }
 
+/// A digest of what one message carries (RFC 9530 2) is not that of another with the same headers.
+fn drop_digests(headers: &mut HeaderMap) {
+    for name in ["content-digest", "content-md5"] {
+        headers.remove(name);
+    }
+}
+
 fn one(mut headers: HeaderMap, span: Span, body: &Bytes) -> Response<EdgeBody> {
+    drop_digests(&mut headers);
     headers.insert(header::CONTENT_RANGE, span.content_range(body.len() as u64));
     headers.insert(header::CONTENT_LENGTH, span.length().into());
     let part = body.slice(span.first as usize..=span.last as usize);
@@ -167,6 +176,7 @@ fn many(mut headers: HeaderMap, spans: &[Span], body: &Bytes) -> Response<EdgeBo
         parts.extend_from_slice(&body[span.first as usize..=span.last as usize]);
     }
     parts.extend_from_slice(&frame.end());
+    drop_digests(&mut headers);
     headers.insert(header::CONTENT_TYPE, frame.content_type());
     headers.insert(header::CONTENT_LENGTH, parts.len().into());
     with(

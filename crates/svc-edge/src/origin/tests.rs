@@ -22,6 +22,7 @@ mod fresh;
 mod hostile;
 mod lasting;
 mod less;
+mod letter;
 mod pass;
 mod reach;
 mod stale;

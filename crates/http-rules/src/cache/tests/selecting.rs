@@ -61,6 +61,12 @@ fn requests_that_mean_the_same_select_the_same() {
     assert!(same("foo", &[("foo", "1,2")], &[("foo", " 1, 2 ")]));
     assert!(!same("foo", &[("foo", "1,2")], &[("foo", "2,1")]));
     assert!(!same("foo", &[("foo", "a")], &[("foo", "A")]));
+    assert!(!same("foo", &[("foo", "\"1, 2\"")], &[("foo", "\"1,2\"")]));
+    assert!(same("foo", &[("foo", "\"a\",b")], &[("foo", "\"a\" ,, b")]));
+    let accept = |one, other| same("accept", &[("accept", one)], &[("accept", other)]);
+    assert!(accept("Text/HTML, a/b;Q=0.5", "a/b ; q=0.5,text/html"));
+    assert!(!accept("a/b;profile=\"X\"", "a/b;profile=\"x\""));
+    assert!(!accept("a/b;q=0.5;level=1", "a/b;level=1"));
     let language = |one, other| {
         same(
             "accept-language",

@@ -200,7 +200,9 @@ async fn what_is_past_its_time_there_is_asked_about_and_stands_in_when_the_origi
     first.origin.set("/b", Fault::Garbage);
     let stood_in = second.get("/o/b").await;
     assert_eq!((stood_in.status, stood_in.text()), (200, "kept"));
-    assert!(stood_in.is_hit(), "{}", stood_in.did());
+    let did = stood_in.did();
+    assert!(did.starts_with("macronode; fwd=stale; ttl=-1"), "{did}");
+    assert!(did.ends_with("; detail=origin-broken"), "{did}");
 }
 
 // req: ED-03

@@ -40,6 +40,36 @@ async fn what_an_answer_to_a_change_names_is_forgotten_too() {
 
 // req: ED-05
 #[tokio::test]
+async fn what_is_named_elsewhere_or_by_a_failure_stays() {
+    let site = Site::with(|text| text.query = crate::config::QueryText::Drop).await;
+    let own = format!("http://{}/own?x=1", site.origin.addr());
+    let port = site.origin.addr().port();
+    let elsewhere = format!("http://localhost:{port}/elsewhere");
+    for path in ["/own", "/elsewhere", "/failed", "/beside"] {
+        site.origin.set(path, fresh("one", 100));
+        site.get(&format!("/o{path}")).await;
+    }
+    let answer = |status, location: &str, content: &str| {
+        let answer = Reply::status(status).header("location", location);
+        answer.header("content-location", content)
+    };
+    site.origin.set("/new", answer(201, &own, &elsewhere));
+    site.ask("PUT", "/o/new", &[]).await;
+    site.origin
+        .set("/bad", answer(409, "/failed", "/sub/../beside"));
+    site.ask("DELETE", "/o/bad", &[]).await;
+    assert!(!site.get("/o/own").await.is_hit());
+    assert!(site.get("/o/elsewhere").await.is_hit());
+    assert!(site.get("/o/failed").await.is_hit());
+    assert!(site.get("/o/beside").await.is_hit());
+    site.origin
+        .set("/good", answer(303, "/sub/../beside?y=2", ""));
+    site.ask("POST", "/o/good", &[]).await;
+    assert!(!site.get("/o/beside").await.is_hit());
+}
+
+// req: ED-05
+#[tokio::test]
 async fn an_origin_may_be_one_that_is_only_read() {
     let site = Site::with(|text| text.writes = false).await;
     assert_eq!(site.ask("POST", "/o/a", &[]).await.status, 405);

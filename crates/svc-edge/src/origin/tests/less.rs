@@ -45,6 +45,74 @@ async fn parts_come_out_of_the_whole() {
     assert_eq!(site.asked(), 1);
 }
 
+// req: ED-05, ED-06
+#[tokio::test]
+async fn a_digest_of_the_whole_message_does_not_go_with_a_part_of_it() {
+    let site = Site::start().await;
+    let whole = "sha-256=:x3Xnt1ft5jDNCqERO9ECZhqziCnKUqZCKreChi8mhkY=:";
+    let headers = [
+        ("cache-control", "max-age=100"),
+        ("etag", "\"a\""),
+        ("content-md5", "eB5eJF1ptWaXm4bijSPyxw=="),
+        ("content-digest", whole),
+        ("repr-digest", whole),
+    ];
+    let set = |path: &str, headers: &[(&str, &str)]| {
+        site.origin.set(path, reply("0123456789", headers));
+    };
+    set("/a", &headers);
+    let refused = site.get("/o/a").await;
+    assert_eq!((refused.status, refused.reason), (502, "origin-wrong"));
+    let right = "sha-256=:hNiYd/DUBB77a/kaFvAkjy/Vc+avBcGflr7bn4gveII=:";
+    let mut true_ones = headers;
+    (true_ones[3].1, true_ones[4].1) = (right, right);
+    set("/b", &true_ones);
+    for (asked, status) in [
+        (("accept", "*/*"), 200),
+        (("range", "bytes=0-4"), 206),
+        (("range", "bytes=0-1,5-6"), 206),
+        (("if-none-match", "\"a\""), 304),
+    ] {
+        let answer = site.get_with("/o/b", &[asked]).await;
+        assert_eq!(answer.status, status, "{asked:?}");
+        let own = if status == 200 { right } else { "" };
+        assert_eq!(answer.header("content-digest"), own, "{asked:?}");
+        assert_eq!(answer.header("content-md5").is_empty(), own.is_empty());
+        assert_eq!(answer.header("repr-digest"), right, "{asked:?}");
+    }
+}
+
+// req: ED-05, ED-06
+#[tokio::test]
+async fn a_part_is_given_if_what_the_client_has_is_surely_the_same() {
+    let site = Site::start().await;
+    let changed = "Mon, 09 Nov 2026 00:00:00 GMT";
+    let set = |path: &str, tag: &str| {
+        let answer = fresh("0123456789", 100).header("etag", tag);
+        site.origin
+            .set(path, answer.header("last-modified", changed));
+    };
+    set("/strong", "\"a\"");
+    set("/weak", "W/\"a\"");
+    let small = changed.to_ascii_uppercase();
+    for (path, has, status) in [
+        ("/o/strong", "\"a\"", 206),
+        ("/o/strong", "\"b\"", 200),
+        ("/o/strong", "W/\"a\"", 200),
+        ("/o/strong", changed, 206),
+        ("/o/strong", &small, 206),
+        ("/o/strong", "Mon, 09 Nov 2026 00:00:01 GMT", 200),
+        ("/o/strong", "yesterday", 200),
+        ("/o/weak", "W/\"a\"", 200),
+        ("/o/weak", "\"a\"", 200),
+    ] {
+        let asked = [("range", "bytes=2-3"), ("if-range", has)];
+        let answer = site.get_with(path, &asked).await;
+        assert_eq!(answer.status, status, "{path} {has}");
+    }
+    assert_eq!(site.asked(), 2);
+}
+
 // req: ED-05
 #[tokio::test]
 async fn a_head_is_answered_from_what_is_kept() {

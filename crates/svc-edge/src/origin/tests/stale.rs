@@ -58,17 +58,61 @@ async fn an_origin_that_fails_is_stood_in_for_as_far_as_it_allows() {
             (200, "one"),
             "{fault:?}"
         );
-        assert!(
-            stood_in.did().contains("; hit; ttl=-"),
-            "{}",
-            stood_in.did()
-        );
+        let did = match number {
+            0 => "macronode; fwd=stale; fwd-status=500; ttl=-1; detail=origin-broken",
+            1 => "macronode; fwd=stale; fwd-status=503; ttl=-1; detail=origin-broken",
+            _ => "macronode; fwd=stale; ttl=-1; detail=origin-broken",
+        };
+        assert_eq!((stood_in.did(), stood_in.header("age")), (did, "11"));
         let refused = site.get(&format!("/o{forbidden}")).await;
         assert!(refused.status >= 500, "{fault:?}");
         site.later(60);
         let too_late = site.get(&format!("/o{allowed}")).await;
         assert!(too_late.status >= 500, "{fault:?}");
     }
+}
+
+// req: ED-05
+#[tokio::test]
+async fn what_stands_in_while_the_origin_is_left_alone_is_a_hit() {
+    let site = Site::with(|text| text.tries = 1).await;
+    site.origin.set("/a", fresh("one", 10));
+    site.get("/o/a").await;
+    site.later(11);
+    site.origin.set_default(Fault::Reset);
+    site.origin.clear("/a");
+    for number in 0..40 {
+        site.get(&format!("/o/{number}")).await;
+    }
+    let before = site.asked();
+    let stood_in = site.get("/o/a").await;
+    assert_eq!((stood_in.status, stood_in.text()), (200, "one"));
+    assert_eq!(
+        stood_in.did(),
+        "macronode; hit; ttl=-1; detail=origin-breaker"
+    );
+    assert_eq!(site.asked(), before);
+}
+
+// req: ED-05
+#[tokio::test]
+async fn an_error_that_says_how_long_it_holds_is_an_answer_like_others() {
+    let site = Site::with(|text| {
+        text.tries = 1;
+        text.stale_if_error_s = 0;
+    })
+    .await;
+    site.origin.set("/a", fresh("one", 10));
+    site.get("/o/a").await;
+    site.later(11);
+    let busy = Reply::status(503).header("cache-control", "max-age=5");
+    site.origin.set("/a", busy);
+    assert_eq!(site.get("/o/a").await.status, 503);
+    let again = site.get("/o/a").await;
+    assert!(again.status == 503 && again.is_hit());
+    site.later(6);
+    site.origin.set("/a", fresh("two", 10));
+    assert_eq!(site.get("/o/a").await.text(), "two");
 }
 
 // req: ED-05

@@ -54,6 +54,65 @@ async fn what_is_stale_is_asked_about_and_freshened_by_a_304() {
 
 // req: ED-05
 #[tokio::test]
+async fn a_304_says_nothing_about_the_bytes_that_are_kept() {
+    let site = Site::start().await;
+    let first = fresh("one", 10)
+        .header("etag", "W/\"a\"")
+        .header("content-encoding", "x-own")
+        .header("content-language", "de")
+        .header("age", "5");
+    site.origin.set("/a", first);
+    site.get("/o/a").await;
+    site.later(11);
+    let news = [
+        ("etag", "W/\"a\""),
+        ("cache-control", "max-age=50"),
+        ("content-encoding", "gzip"),
+        ("content-range", "bytes 0-0/1"),
+        ("content-language", "en"),
+        ("connection", "x-hop"),
+        ("x-hop", "1"),
+    ];
+    site.origin.set("/a", not_modified(&news));
+    for hit in [false, true] {
+        let answer = site.get("/o/a").await;
+        assert_eq!((answer.text(), answer.is_hit()), ("one", hit));
+        let said = ["content-length", "content-encoding", "content-range"];
+        let said = said.map(|name| answer.header(name));
+        assert_eq!(said, ["3", "x-own", ""]);
+        assert_eq!(answer.header("content-language"), "en");
+        assert_eq!(answer.header("x-hop"), "");
+    }
+    site.later(40);
+    assert_eq!(site.get("/o/a").await.header("age"), "40");
+    assert_eq!(site.asked(), 2);
+}
+
+// req: ED-05
+#[tokio::test]
+async fn a_304_may_end_the_keeping_and_one_to_a_client_is_not_kept() {
+    let site = Site::start().await;
+    site.origin
+        .set("/a", fresh("one", 10).header("etag", "\"a\""));
+    site.get("/o/a").await;
+    site.later(11);
+    let news = [("etag", "\"a\""), ("cache-control", "no-store")];
+    site.origin.set("/a", not_modified(&news));
+    for _ in 0..2 {
+        let answer = site.get("/o/a").await;
+        assert_eq!((answer.status, answer.text()), (200, "one"));
+        assert!(answer.did().contains("detail=no-store"), "{}", answer.did());
+    }
+    assert_eq!(site.asked(), 3);
+    site.origin
+        .set("/b", fresh("whole", 10).header("etag", "\"b\""));
+    let asked = [("if-none-match", "\"b\"")];
+    assert_eq!(site.get_with("/o/b", &asked).await.status, 304);
+    assert_eq!(site.get("/o/b").await.text(), "whole");
+}
+
+// req: ED-05
+#[tokio::test]
 async fn what_changed_replaces_what_was_kept() {
     let site = Site::start().await;
     site.origin
