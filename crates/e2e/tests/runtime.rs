@@ -90,3 +90,16 @@ async fn without_a_number_there_is_a_thread_for_each_core() {
     assert_workers(&node, cores).await;
     assert_whole(node).await;
 }
+
+/// Who fetches touches new memory all the time; two MiB of it wiped at once would hold up every hit on that thread.
+// req: ED-10
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_answer_waits_until_a_huge_page_is_wiped() {
+    for kind in ["single", "multi"] {
+        let node = Node::of(run_on(kind, &[])).await;
+        let status = format!("/proc/{}/status", node.process.pid());
+        let status = std::fs::read_to_string(status).expect("a process");
+        let huge = status.lines().find(|line| line.starts_with("THP_enabled"));
+        assert_ne!(huge, Some("THP_enabled:\t1"), "{kind}");
+    }
+}
