@@ -1,8 +1,8 @@
 //! One fetch for all who want the same: they come and go, it lands once.
 
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Bytes, BytesMut};
@@ -42,6 +42,8 @@ pub(crate) struct Flight {
     void: AtomicBool,
     /// Something past its time came out of the depot and is kept now.
     brought: AtomicBool,
+    /// What the origin is sent of the headers of who asked first.
+    sent: OnceLock<HeaderMap>,
     waiting: AtomicU32,
     room: Arc<Room>,
     /// Bytes of its pieces, given back with the last who holds it.
@@ -95,6 +97,7 @@ impl Flight {
             state: Lock::new(&FLIGHT, State::default()),
             void: AtomicBool::new(false),
             brought: AtomicBool::new(false),
+            sent: OnceLock::new(),
             waiting: AtomicU32::new(0),
             room: room.clone(),
             held: AtomicU64::new(0),
@@ -111,6 +114,16 @@ impl Flight {
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
         let waiting = Waiting(self.clone());
         (before < most).then_some(waiting)
+    }
+
+    /// Notes with which headers the origin is asked.
+    pub(crate) fn set_out(&self, sent: &HeaderMap) {
+        let _set_out_before = self.sent.set(sent.clone());
+    }
+
+    /// Whether the origin could not tell a request with these headers from the one it gets.
+    pub(crate) fn is_asked_with(&self, sent: &HeaderMap) -> bool {
+        self.sent.get() == Some(sent)
     }
 
     /// What it brings is not to be kept.

@@ -1,7 +1,7 @@
 //! Whether a response may be kept (RFC 9111 3), and what is to be remembered of it.
 
 use super::age::initial_age;
-use super::control::Control;
+use super::control::{Control, Fields};
 use super::freshness::{Source, lifetime, may_be_guessed};
 use super::validate::has_validator;
 use super::vary::Varies;
@@ -131,7 +131,10 @@ fn permitted(
     if asked.headers.contains_key(header::AUTHORIZATION) && !shared {
         return Err(WhyNot::Authorization);
     }
-    if answer.headers.contains_key(header::SET_COOKIE) && rules.cookies == Cookies::Refuse {
+    let named = [&control.private, &control.no_cache].map(Fields::names);
+    let left_out = named.concat().contains(&header::SET_COOKIE);
+    let sets = answer.headers.contains_key(header::SET_COOKIE) && !left_out;
+    if sets && rules.cookies == Cookies::Refuse {
         return Err(WhyNot::SetCookie);
     }
     Ok(())

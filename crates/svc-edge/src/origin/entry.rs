@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
-use http_rules::cache::{Policy, Variant, Varies, WhyNot};
+use http_rules::cache::{Decision, Policy, Variant, Varies, WhyNot, Wish};
 use verified_store::Hash;
 
 /// The head of an answer, and what is known of it.
@@ -54,9 +54,18 @@ impl Head {
         names.is_some_and(<[HeaderName]>::is_empty)
     }
 
-    /// Whether it may be given to others who waited for it: it is kept, or nobody has forbidden to.
-    pub(crate) fn is_for(&self, sent: &HeaderMap) -> bool {
-        let open = matches!(self.policy, Ok(_) | Err(WhyNot::Useless | WhyNot::Status));
+    /// Whether it may be given to others who waited for it with these headers: it may be used again, or it is nobody's
+    /// in particular and they ask the very `same`. Who could be told apart might have got another answer, and nothing
+    /// says that this one is for all.
+    pub(crate) fn is_for(&self, sent: &HeaderMap, same: bool, now_ms: u64) -> bool {
+        let open = match &self.policy {
+            Ok(policy) => {
+                let decided = policy.decide(&Wish::default(), now_ms);
+                same || !matches!(decided, Decision::Validate { .. })
+            }
+            Err(WhyNot::Useless | WhyNot::Status) => same,
+            Err(_) => false,
+        };
         open && self.answers(sent)
     }
 }

@@ -93,7 +93,7 @@ impl Origins {
             Arrival::Failed(failure) => Some(self.or_stale(trip, failure)),
             Arrival::Brought(entry) => self.brought(trip, &entry),
             Arrival::Whole(entry) => self.deliver(trip, flight, &entry, is_own),
-            Arrival::Coming(head, _) if !is_own && !head.is_for(trip.sent()) => None,
+            Arrival::Coming(head, _) if !is_own && !self.is_for(trip, flight, &head) => None,
             Arrival::Coming(head, reader) if !serve::wants_less(trip.parts) => {
                 let own = is_own.then(|| flight.own_headers()).flatten();
                 let saying = self.fetched(trip, &head, own, !is_own);
@@ -132,6 +132,12 @@ impl Origins {
         }
     }
 
+    /// Whether what was fetched for another is for this request too.
+    fn is_for(&self, trip: &Trip<'_>, flight: &Flight, head: &Head) -> bool {
+        let same = flight.is_asked_with(trip.sent());
+        head.is_for(trip.sent(), same, self.desk.clock.now_ms())
+    }
+
     fn deliver(
         &self,
         trip: &Trip<'_>,
@@ -140,7 +146,7 @@ impl Origins {
         is_own: bool,
     ) -> Option<Result<Response<EdgeBody>, Refusal>> {
         let head = &entry.head;
-        if !is_own && !head.is_for(trip.sent()) {
+        if !is_own && !self.is_for(trip, flight, head) {
             return None;
         }
         if matches!(head.origin_status.as_u16(), 500 | 502..=504) && trip.if_error {
@@ -235,6 +241,7 @@ impl Origins {
             stale: trip.stale.clone(),
             alone: trip.alone,
         };
+        flight.set_out(trip.sent());
         let workers = self.workers.get().ok_or(Failure::GivenUp)?;
         match workers.submit(fill) {
             Ok(ticket) => {

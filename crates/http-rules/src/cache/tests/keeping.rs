@@ -74,6 +74,24 @@ fn what_may_not_be_shared_is_not_kept() {
         (
             &[],
             200,
+            &[
+                ("cache-control", "max-age=9, private=\"a, Set-Cookie\""),
+                ("set-cookie", "a=b"),
+            ],
+            Ok(()),
+        ),
+        (
+            &[],
+            200,
+            &[
+                ("cache-control", "max-age=9, no-cache=\"a\""),
+                ("set-cookie", "a=b"),
+            ],
+            Err(WhyNot::SetCookie),
+        ),
+        (
+            &[],
+            200,
             &[("cache-control", "max-age=9"), ("vary", "a, *")],
             Err(WhyNot::VaryStar),
         ),

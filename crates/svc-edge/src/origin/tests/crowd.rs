@@ -125,6 +125,37 @@ async fn what_is_not_for_all_is_fetched_for_each() {
 }
 
 // req: ED-04, ED-05
+// attack: L-09
+#[tokio::test]
+async fn what_may_not_be_used_again_is_shared_only_by_requests_that_cannot_be_told_apart() {
+    let site = Site::with(|text| text.forward.push("x-key".to_owned())).await;
+    let kinds: [&[(&str, &str)]; 5] = [
+        &[],
+        &[("cache-control", "no-cache")],
+        &[("cache-control", "no-cache"), ("etag", "\"a\"")],
+        &[("cache-control", "max-age=0, must-revalidate")],
+        &[("cache-control", "max-age=0"), ("etag", "\"a\"")],
+    ];
+    for (number, headers) in kinds.into_iter().enumerate() {
+        let path = format!("/{number}");
+        let slow = reply("own", headers).delay(Duration::from_millis(200));
+        site.origin.set(&path, slow);
+        let (before, path) = (site.asked(), format!("/o{path}"));
+        let ask = |key| {
+            let (site, path) = (&site, &path);
+            async move { site.get_with(path, &[("x-key", key)]).await }
+        };
+        let answers = join_all(["one", "one", "two"].map(ask)).await;
+        let collapsed = answers
+            .iter()
+            .map(|answer| answer.did().contains("; collapsed"));
+        let collapsed: Vec<bool> = collapsed.collect();
+        assert_eq!(collapsed, [false, true, false], "{headers:?}");
+        assert_eq!(site.asked() - before, 2, "{headers:?}");
+    }
+}
+
+// req: ED-04, ED-05
 #[tokio::test]
 async fn those_who_want_another_variant_wait_together_too() {
     let site = Site::with(|text| text.forward.push("foo".to_owned())).await;

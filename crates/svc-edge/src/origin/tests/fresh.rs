@@ -77,6 +77,24 @@ async fn what_is_for_one_is_given_to_nobody_else() {
 }
 
 // req: ED-05
+// attack: F-21
+#[tokio::test]
+async fn a_cookie_that_is_named_as_nobody_elses_is_left_out_and_the_rest_is_kept() {
+    let site = Site::start().await;
+    for (number, named) in ["no-cache", "private"].into_iter().enumerate() {
+        let control = format!("max-age=100, {named}=\"X-A, Set-Cookie\"");
+        let headers = [("cache-control", control.as_str()), ("set-cookie", "a=b")];
+        let path = format!("/{number}");
+        site.origin.set(&path, reply("one", &headers));
+        let path = format!("/o{path}");
+        assert_eq!(site.get(&path).await.header("set-cookie"), "a=b");
+        let again = site.get(&path).await;
+        assert!(again.is_hit(), "{named}: {}", again.did());
+        assert_eq!(again.header("set-cookie"), "", "{named}");
+    }
+}
+
+// req: ED-05
 // attack: L-10
 #[tokio::test]
 async fn a_header_that_is_not_forwarded_can_neither_change_nor_split_an_answer() {
