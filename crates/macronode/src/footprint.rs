@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
-/// Has the heap grow by pages of 4 KiB. By those of 2 MiB an idle node takes three times what it uses, and each of them
-/// is zeroed, for some hundred microseconds, while a request waits for its first byte.
+/// Has all memory come in small pages, also where the heap asks for huge ones.
+///
+/// The system wipes a page when it is first touched, on the thread that touches it: two MiB at once are up to 6 ms on a
+/// virtual machine whose host has to find them first, and whatever else the thread has to answer would wait. An idle
+/// node would keep four times the heap it uses.
 ///
 /// To be called before anything is allocated: what is huge stays so.
 pub(crate) fn take_small_pages() {

@@ -33,16 +33,6 @@ pub(crate) fn is_wiped() -> bool {
     WIPES.load(Ordering::Relaxed)
 }
 
-/// Has all memory that is touched from now on come in small pages, also where the heap asks for huge ones.
-///
-/// The system wipes a page when it is first touched, on the thread that touches it: two MiB at once are up to 6 ms on a
-/// virtual machine whose host has to find them first. A node that fetches touches new memory all the time, and whatever
-/// else it has to answer would wait.
-pub(crate) fn use_small_pages() {
-    // SAFETY: takes numbers only. A system that knows nothing of huge pages refuses, and has none.
-    unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };
-}
-
 /// Zeroes, whoever thinks that nobody will read them.
 ///
 /// # Safety

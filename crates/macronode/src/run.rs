@@ -28,7 +28,6 @@ use crate::doors::Doors;
 use crate::exit::Exit;
 use crate::files::FileLimits;
 use crate::handover::Handover;
-use crate::heap;
 
 /// How long the last log lines may take to be written.
 const LAST_WORDS: Duration = Duration::from_millis(250);
@@ -53,7 +52,6 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         Ok(world) => world,
         Err(error) => return cannot_start(format_args!("no file in memory can be had: {error}")),
     };
-    heap::use_small_pages();
     // Before any thread: what one promises holds for those it starts.
     let lacks = match amnesia::begin(&loaded.text) {
         Ok(lacks) => lacks,

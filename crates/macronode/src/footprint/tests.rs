@@ -65,9 +65,3 @@ fn a_program_goes_on_with_the_pages_it_still_needs() {
     let after = status("RssFile:");
     assert!(after < before, "{after} kB of {before} kB are left");
 }
-
-#[test]
-fn huge_pages_are_off_once_asked_for() {
-    take_small_pages();
-    assert_eq!(status("THP_enabled:"), 0);
-}
