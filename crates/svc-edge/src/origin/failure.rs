@@ -146,11 +146,14 @@ impl Failure {
         }
     }
 
-    /// Whether an older answer may stand in, where one is kept and the origin allows it: the origin failed, not we.
-    pub(crate) fn is_origins(self) -> bool {
+    /// Whether an older answer may stand in, where one is kept and the origin allows it: the origin failed, or so much
+    /// is wanted of it that this has no turn.
+    pub(crate) fn may_be_stood_in_for(self) -> bool {
         matches!(
             self,
             Failure::Open(_)
+                | Failure::Waiters
+                | Failure::Queue
                 | Failure::Unreachable
                 | Failure::Untrusted
                 | Failure::Late

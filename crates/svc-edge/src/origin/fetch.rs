@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::header::{self, HeaderMap};
 use http::{Response, StatusCode};
-use http_rules::cache::{Decision, Outcome, Variant};
+use http_rules::cache::{Decision, Forwarded, Outcome, Variant};
 use kernel::reject::Reject;
 
 use crate::body::EdgeBody;
@@ -73,10 +73,10 @@ impl Origins {
         is_own: bool,
     ) -> Option<Result<Response<EdgeBody>, Refusal>> {
         let Some(waiting) = flight.wait(trip.target.settings().waiters) else {
-            return Some(Err(Failure::Waiters.into()));
+            return Some(self.stand_in(trip, Failure::Waiters, None, None));
         };
         if is_own && let Err(failure) = self.see_off(trip, flight, course) {
-            return Some(self.or_stale(trip, failure));
+            return Some(self.stand_in(trip, failure, None, None));
         }
         let counter = match is_own {
             true => &self.desk.metrics.miss,
@@ -93,6 +93,7 @@ impl Origins {
             Arrival::Failed(failure) => Some(self.or_stale(trip, failure)),
             Arrival::Brought(entry) => self.brought(trip, &entry),
             Arrival::Whole(entry) => self.deliver(trip, flight, &entry, is_own),
+            Arrival::Coming(head, _) if is_worse(trip, &head) => Some(self.worse(trip, &head)),
             Arrival::Coming(head, _) if !is_own && !self.is_for(trip, flight, &head) => None,
             Arrival::Coming(head, reader) if !serve::wants_less(trip.parts) => {
                 let own = is_own.then(|| flight.own_headers()).flatten();
@@ -146,11 +147,11 @@ impl Origins {
         is_own: bool,
     ) -> Option<Result<Response<EdgeBody>, Refusal>> {
         let head = &entry.head;
+        if is_worse(trip, head) {
+            return Some(self.worse(trip, head));
+        }
         if !is_own && !self.is_for(trip, flight, head) {
             return None;
-        }
-        if matches!(head.origin_status.as_u16(), 500 | 502..=504) && trip.if_error {
-            return Some(self.stand_in(trip, Failure::Broken, Some(head.origin_status)));
         }
         let own = is_own.then(|| flight.own_headers()).flatten();
         let saying = self.fetched(trip, head, own, !is_own);
@@ -182,21 +183,29 @@ impl Origins {
 
     /// What is kept in place of what could not be had, where that is allowed.
     fn or_stale(&self, trip: &Trip<'_>, failure: Failure) -> Result<Response<EdgeBody>, Refusal> {
-        self.stand_in(trip, failure, None)
+        let asked = !matches!(failure, Failure::Open(_));
+        self.stand_in(trip, failure, asked.then_some(trip.why), None)
     }
 
-    /// The same, where the origin said something, but nothing that helps. Only if it was not even asked is that a hit
+    /// What is kept in place of an error that came.
+    fn worse(&self, trip: &Trip<'_>, head: &Head) -> Result<Response<EdgeBody>, Refusal> {
+        let (why, status) = (Some(trip.why), Some(head.origin_status));
+        self.stand_in(trip, Failure::Broken, why, status)
+    }
+
+    /// The same, with why the origin was asked and what it said. Only if it was not even asked is that a hit
     /// (RFC 9211 2.1).
     fn stand_in(
         &self,
         trip: &Trip<'_>,
         failure: Failure,
+        forwarded: Option<Forwarded>,
         origin_status: Option<StatusCode>,
     ) -> Result<Response<EdgeBody>, Refusal> {
         let stale = trip
             .stale
             .as_ref()
-            .filter(|_| trip.if_error && failure.is_origins());
+            .filter(|_| trip.if_error && failure.may_be_stood_in_for());
         let Some(entry) = stale else {
             return Err(failure.into());
         };
@@ -206,9 +215,8 @@ impl Origins {
             (policy.age_s(now_ms), policy.ttl_s(now_ms))
         });
         self.desk.metrics.stale.inc();
-        let asked = !matches!(failure, Failure::Open(_));
         let outcome = Outcome {
-            forwarded: asked.then_some(trip.why),
+            forwarded,
             origin_status,
             ttl_s: Some(ttl_s),
             detail: Some(failure.reason()),
@@ -252,6 +260,11 @@ impl Origins {
             Err(_) => Err(Failure::GivenUp),
         }
     }
+}
+
+/// Whether what came is an error, and what is kept may stand in for it (RFC 5861 4).
+fn is_worse(trip: &Trip<'_>, head: &Head) -> bool {
+    trip.if_error && matches!(head.origin_status.as_u16(), 500 | 502..=504)
 }
 
 /// How long somebody waits at most: for every try, and for a turn among the workers.

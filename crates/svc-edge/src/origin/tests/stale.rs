@@ -96,6 +96,50 @@ async fn what_stands_in_while_the_origin_is_left_alone_is_a_hit() {
 
 // req: ED-05
 #[tokio::test]
+async fn a_long_page_about_an_error_is_an_error_all_the_same() {
+    let site = Site::with(|text| text.tries = 1).await;
+    site.origin.set("/a", fresh("one", 10));
+    site.get("/o/a").await;
+    site.later(11);
+    let page = Reply::status(500).body(vec![b'x'; 200_000]);
+    site.origin.set("/a", page);
+    let stood_in = site.get("/o/a").await;
+    assert_eq!(
+        (stood_in.status, stood_in.body.as_ref().unwrap().len()),
+        (200, 3)
+    );
+    let did = "macronode; fwd=stale; fwd-status=500; ttl=-1; detail=origin-broken";
+    assert_eq!(stood_in.did(), did);
+}
+
+// req: ED-04, ED-05
+#[tokio::test]
+async fn who_would_be_one_too_many_gets_what_is_past_its_time_where_that_is_allowed() {
+    let site = Site::with(|text| {
+        text.waiters = 1;
+        text.tries = 1;
+    })
+    .await;
+    let must = [("cache-control", "max-age=10, must-revalidate")];
+    site.origin.set("/may", fresh("one", 10));
+    site.origin.set("/must", reply("one", &must));
+    for path in ["/may", "/must"] {
+        site.get(&format!("/o{path}")).await;
+    }
+    site.later(11);
+    for path in ["/may", "/must"] {
+        let slow = fresh("two", 10).delay(Duration::from_millis(300));
+        site.origin.set(path, slow);
+    }
+    let (first, second) = tokio::join!(site.get("/o/may"), site.get("/o/may"));
+    assert_eq!((first.text(), second.text()), ("two", "one"));
+    assert_eq!(second.did(), "macronode; hit; ttl=-1; detail=fill-waiters");
+    let (first, second) = tokio::join!(site.get("/o/must"), site.get("/o/must"));
+    assert_eq!((first.text(), second.reason), ("two", "fill-waiters"));
+}
+
+// req: ED-05
+#[tokio::test]
 async fn an_error_that_says_how_long_it_holds_is_an_answer_like_others() {
     let site = Site::with(|text| {
         text.tries = 1;
