@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::Poll;
@@ -13,6 +14,7 @@ use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use kernel::lock::{Lock, LockSpec};
+use thiserror::Error;
 
 use crate::door::{House, Panicked};
 use crate::line::Line;
@@ -23,8 +25,9 @@ use crate::settings::DoorSettings;
 use crate::upload::Upload;
 
 pub(crate) use streams::{STREAM_TASK, Stream};
-pub(crate) use wire::Wire;
+pub(crate) use wire::{WIRE, Wire};
 
+mod batch;
 mod streams;
 mod wire;
 
@@ -67,6 +70,15 @@ enum Late {
     Idle,
     /// The peer does not take what it asked for.
     Stalled,
+}
+
+/// Why a connection ended early.
+#[derive(Debug, Error)]
+enum Broken {
+    #[error("{0}")]
+    Codec(hyper::Error),
+    #[error("{0}")]
+    Socket(io::Error),
 }
 
 impl Streams {
@@ -129,11 +141,13 @@ impl Streams {
 pub(crate) async fn serve<S: Service>(house: Arc<House<S>>, settings: &DoorSettings, wire: Wire) {
     let streams = wire.streams().clone();
     let rooms = streams::Rooms::new(house.streams.clone(), streams.clone());
+    let outlet = wire.clone();
     let guests = streams.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let (house, stream) = (house.clone(), guests.begin());
         let mut request = Some(request.map(|body| Upload::streamed(body, stream.line())));
-        async move { Ok::<_, Infallible>(answer(&house, &mut request, stream).await) }
+        // Boxed here: on its way into its task it would be copied a dozen times, and it is large.
+        Box::pin(async move { Ok::<_, Infallible>(answer(&house, &mut request, stream).await) })
     });
     let connection = http2::Builder::new(rooms)
         .timer(TokioTimer::new())
@@ -152,8 +166,13 @@ pub(crate) async fn serve<S: Service>(house: Arc<House<S>>, settings: &DoorSetti
     let ended = poll_fn(|cx| {
         pulse.belongs_to(cx.waker());
         loop {
-            if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
-                return Poll::Ready(ended);
+            let polled = connection.as_mut().poll(cx);
+            let sent = outlet.poll_send(cx);
+            if let Poll::Ready(ended) = polled {
+                return Poll::Ready(ended.map_err(Broken::Codec));
+            }
+            if let Poll::Ready(Err(error)) = sent {
+                return Poll::Ready(Err(Broken::Socket(error)));
             }
             let leaving = streams.leaving.load(Ordering::Relaxed);
             let mut leave = false;

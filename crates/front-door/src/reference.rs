@@ -8,6 +8,12 @@ use crate::{door, h1, h2, pulse};
 pub static TABLES: Tables = Tables {
     queues: &[],
     tasks: &[&h2::STREAM_TASK],
-    locks: &[&pulse::PULSES, &h2::NEWBORN, &h1::MAIL, &h1::UPGRADE],
+    locks: &[
+        &h2::WIRE,
+        &pulse::PULSES,
+        &h2::NEWBORN,
+        &h1::MAIL,
+        &h1::UPGRADE,
+    ],
     metrics: &[&door::CUT, &door::HANDSHAKES, &door::FAILURES],
 };

@@ -61,7 +61,12 @@ fn begin([high, low, span]: [u64; 3]) -> (HeaderValue, HeaderValue) {
         ink.split().freeze()
     });
     let value = |bytes: Bytes| {
-        HeaderValue::from_maybe_shared(bytes).expect("hexadecimal digits are visible ASCII")
+        let mut value =
+            HeaderValue::from_maybe_shared(bytes).expect("hexadecimal digits are visible ASCII");
+        // Said once and never again: HTTP/2 would remember it, look through all it remembers each time, and forget
+        // what is worth remembering.
+        value.set_sensitive(true);
+        value
     };
     (value(text.slice(TRACE_AT..TRACE_AT + 32)), value(text))
 }

@@ -82,11 +82,7 @@ pub(crate) fn call(
     identify(plan, journey, &mut head);
     originate(journey, draft, visit, &mut head);
     sign(journey, route, draft.parts.version, until, &mut head);
-    let own = draft
-        .host
-        .as_ref()
-        .and_then(|host| HeaderValue::from_str(host).ok());
-    if let Some(host) = route.host.clone().or(own) {
+    if let Some(host) = route.host.as_ref().or(draft.host.as_ref()).cloned() {
         head.headers.insert(HOST, host);
     }
     if !route.request_edits.is_empty() {
@@ -137,8 +133,10 @@ fn is_all(headers: &HeaderMap, name: &HeaderName, value: &str) -> bool {
 
 fn originate(journey: &Journey, draft: &Draft, visit: &Visit, head: &mut Head) {
     let headers = &mut head.headers;
-    let said = headers.get(HOST).cloned();
-    if let (true, None, Some(host)) = (head.apart, &draft.host, &said) {
+    let said = draft.host.as_ref().or_else(|| headers.get(HOST)).cloned();
+    if let (true, Some(host)) = (head.apart, &said)
+        && !host.is_empty()
+    {
         return head.more.extend(visit.forwarding.plain(host.clone()));
     }
     let trusted = journey.caller.as_ref().is_some_and(|caller| caller.trusted);
@@ -151,8 +149,8 @@ fn originate(journey: &Journey, draft: &Draft, visit: &Visit, head: &mut Head) {
         forwarded: journey.heads.has(Heads::FORWARDED)
             && headers.contains_key(http::header::FORWARDED),
     };
-    let said = said.as_ref().and_then(|host| host.to_str().ok());
-    let host = draft.host.as_deref().or(said).unwrap_or_default();
+    let host = said.as_ref().and_then(|host| host.to_str().ok());
+    let host = host.unwrap_or_default();
     visit.forwarding.apply(headers, host, hop, fields);
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fair_queue::Refused;
 use front_door::{Upload, Visit};
-use http::header::HOST;
+use http::header::{HOST, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
@@ -162,7 +162,7 @@ pub(crate) struct Draft {
     pub(crate) parts: Parts,
     pub(crate) upload: Option<Upload>,
     /// The one authority it was made for, where its `Host` does not say it.
-    pub(crate) host: Option<String>,
+    pub(crate) host: Option<HeaderValue>,
     pub(crate) length: Option<u64>,
     pub(crate) most_bytes: u64,
 }
@@ -182,14 +182,16 @@ impl Draft {
 }
 
 /// The authority, where the `Host` header does not say the same already.
-fn own_host(authority: &Authority<'_>, parts: &Parts) -> Option<String> {
+fn own_host(authority: &Authority<'_>, parts: &Parts) -> Option<HeaderValue> {
     // Only then it can be from anywhere else.
     if parts.uri.authority().is_none() && !authority.text.is_empty() {
         return None;
     }
     let said = parts.headers.get(HOST);
     let same = said.is_some_and(|host| host.as_bytes() == authority.text.as_bytes());
-    (!same).then(|| authority.text.to_owned())
+    // What was checked as an authority is always a value.
+    let own = || HeaderValue::from_str(authority.text).ok();
+    (!same).then(own).flatten()
 }
 
 /// The head can be read in one way only, and is meant for us.

@@ -197,11 +197,13 @@ fn left(standing: &Standing) -> Option<HeaderValue> {
         {
             return Some(last.value.clone());
         }
-        let value = ratelimit::left(&[Left {
+        let mut value = ratelimit::left(&[Left {
             name: whose.policy(),
             remaining: remaining.into(),
             reset: Duration::from_secs(reset_s),
         }])?;
+        // Another one each time, for who is not far from it: not worth a place in what HTTP/2 remembers.
+        value.set_sensitive(true);
         *last = Some(LastSaid {
             whose,
             remaining,
