@@ -10,7 +10,7 @@ use e2e::wait::eventually;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use testkit::http::{Connection, request_bytes};
-use testkit::upstream::{Reply, Upstream, filler};
+use testkit::upstream::{Fault, Reply, Upstream, filler};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -103,6 +103,26 @@ async fn who_expects_a_100_gets_it_when_it_is_admitted_and_not_before() {
     assert!(
         refused.interim.is_empty(),
         "asked for what it does not want"
+    );
+}
+
+// req: GW-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_upstream_says_before_its_answer_ends_at_the_gateway() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set("/hints", Fault::InterimFlood { count: 3 });
+    let gateway = Gateway::start(&to(upstream.addr(), "")).await;
+    let mut client = gateway.connect().await;
+    for _ in 0..2 {
+        let request = request_bytes("GET", "gate.test", "/hints", &[], b"");
+        let answer = client.exchange(&request, PATIENCE).await.unwrap();
+        assert_eq!((answer.status, answer.interim.len()), (200, 0));
+        assert_eq!(answer.header("link"), None);
+    }
+    assert_eq!(
+        upstream.connections(),
+        1,
+        "nothing is left on the connection"
     );
 }
 

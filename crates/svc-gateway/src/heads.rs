@@ -4,6 +4,7 @@ use http::header::{self, HeaderMap, HeaderName};
 use http_rules::forward::is_claim;
 
 use crate::plan::Plan;
+use crate::respond::grpc::is_call;
 
 /// Headers that are there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,8 @@ impl Heads {
     pub(crate) const TENANT: Heads = Heads(1 << 9);
     /// Anything by which others are told who asks, and for what.
     pub(crate) const CLAIM: Heads = Heads(1 << 10);
+    /// A body that is a call of gRPC.
+    pub(crate) const CALL: Heads = Heads(1 << 11);
     /// Something by which a caller shows who it is.
     pub(crate) const CREDENTIAL: Heads = Self::AUTHORIZATION.and(Self::KEY).and(Self::TENANT);
     /// What the gateway says itself to every upstream.
@@ -40,8 +43,11 @@ impl Heads {
     /// Looks through a head.
     pub(crate) fn of(headers: &HeaderMap, plan: &Plan) -> Self {
         let mut seen = Heads::default();
-        for name in headers.keys() {
+        for (name, value) in headers {
             seen = seen.and(identity(name, plan)).and(meaning(name));
+            if *name == header::CONTENT_TYPE && is_call(value) {
+                seen = seen.and(Heads::CALL);
+            }
         }
         seen
     }

@@ -19,12 +19,15 @@ use kernel::serve::problem::REASON_HEADER;
 use upstream::{Reply, Timing};
 
 use crate::body::{Answer, Pace};
+use crate::heads::Heads;
 use crate::intake::GRPC;
 use crate::journey::Journey;
 use crate::quota::{Standing, Whose};
 use crate::reject::Refusal;
 use crate::request::Arrival;
 use crate::rewrite::Redirect;
+
+pub(crate) mod grpc;
 
 static ID: HeaderName = request_id::NAME;
 static RATES: [HeaderName; 2] = [RATELIMIT, RATELIMIT_POLICY];
@@ -121,7 +124,11 @@ pub(crate) fn elsewhere(
 pub(crate) fn refusal(mut journey: Box<Journey>, refusal: Refusal) -> Response<Answer> {
     journey.refused(&refusal);
     let id = journey.id.to_str().unwrap_or("");
-    let mut response = problem(&refusal, id).map(Answer::Whole);
+    let mut response = problem(&refusal, id);
+    if journey.heads.has(Heads::CALL) {
+        response = grpc::refusal(&refusal, response);
+    }
+    let mut response = response.map(Answer::Whole);
     response
         .headers_mut()
         .insert(request_id::NAME, journey.id.clone());
