@@ -27,6 +27,7 @@ mod feed;
 mod mail;
 mod outbox;
 mod seat;
+mod sending;
 mod upgrade;
 mod wire;
 
@@ -171,7 +172,9 @@ where
     }
     let told = seat.begin_answer(&parts, &terms, &body);
     seat.keep(parts.headers);
+    seat.seal(parts.extensions.remove());
     let sent = seat.send(&mut feed, told.framing, body).await;
+    seat.seal(None);
     if sent.is_err() {
         return After::Lost;
     }

@@ -11,6 +11,7 @@ mod proxy;
 mod pulse;
 pub mod reference;
 mod reply;
+mod sealed;
 mod service;
 mod settings;
 mod socket;
@@ -20,6 +21,7 @@ mod upload;
 
 pub use door::{Porch, serve};
 pub use h1::{Upgrade, Upgraded};
+pub use sealed::Sealed;
 pub use service::{Fault, Protocol, Service, Visit};
 pub use settings::{DoorSettings, ProxyProtocol, Timeouts};
 pub use socket::poll_sip_of;

@@ -125,6 +125,14 @@ write_through!(Early, this => Pin::new(&mut this.stream));
 write_through!(Socket, this => Pin::new(this.writer()));
 
 impl Socket {
+    /// The system's socket, where nothing is between it and what is said.
+    pub(crate) fn bare(&self) -> Option<&tokio::net::TcpStream> {
+        match self {
+            Socket::Plain(stream) => kernel::net::socket_of(stream),
+            Socket::Tls(_) => None,
+        }
+    }
+
     fn writer(&mut self) -> &mut (dyn AsyncWrite + Unpin) {
         match self {
             Socket::Plain(stream) => stream,

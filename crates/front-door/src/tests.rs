@@ -25,6 +25,7 @@ mod h2;
 mod host;
 mod life;
 mod proxied;
+mod sealed;
 mod tls;
 
 static SPEC: ChildSpec = ChildSpec {
@@ -60,6 +61,17 @@ fn quick() -> DoorSettings {
         max_connections: 64,
         timeouts: QUICK,
         ..DoorSettings::default()
+    }
+}
+
+/// For answers so large that a slow machine takes a while over them.
+fn patient() -> DoorSettings {
+    DoorSettings {
+        timeouts: Timeouts {
+            write: Duration::from_secs(30),
+            ..QUICK
+        },
+        ..quick()
     }
 }
 

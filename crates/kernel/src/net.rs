@@ -8,11 +8,13 @@ mod simulated;
 #[cfg(feature = "simulation")]
 pub use simulated::{
     Bound, Connecting, Installed, Listener, Network, Stream, TcpListener, TcpStream, install,
-    is_simulated,
+    is_simulated, socket_of,
 };
 #[cfg(feature = "simulation")]
 pub(crate) use simulated::{bound, copied, of_system, waiting};
 
+#[cfg(not(feature = "simulation"))]
+pub use system::socket_of;
 #[cfg(not(feature = "simulation"))]
 pub(crate) use system::{bound, copied, of_system, waiting};
 #[cfg(not(feature = "simulation"))]
@@ -58,5 +60,11 @@ mod system {
     #[cfg(not(feature = "simulation"))]
     pub(crate) fn of_system(listener: &tokio::net::TcpListener) -> Option<socket2::SockRef<'_>> {
         Some(socket2::SockRef::from(listener))
+    }
+
+    /// The system's socket under a connection.
+    #[cfg(not(feature = "simulation"))]
+    pub fn socket_of(stream: &TcpStream) -> Option<&TcpStream> {
+        Some(stream)
     }
 }

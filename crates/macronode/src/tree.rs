@@ -43,7 +43,7 @@ pub(crate) static CONFIG: ChildSpec = ChildSpec {
 };
 
 /// Every child this node may have, for the reference page.
-pub(crate) static SPECS: [&ChildSpec; 46] = [
+pub(crate) static SPECS: [&ChildSpec; 47] = [
     &ADMIN,
     &CONFIG,
     &reporter::REPORTER,
@@ -63,6 +63,7 @@ pub(crate) static SPECS: [&ChildSpec; 46] = [
     &edge::ORIGINS,
     &edge::FILLS,
     &edge::BUCKET,
+    &edge::SEALS,
     &edge::HTTP[0],
     &edge::HTTP[1],
     &edge::HTTP[2],

@@ -47,6 +47,7 @@ pub(crate) fn trouble(store: &Store) -> Option<String> {
 pub(crate) async fn find(shared: &Arc<Shared>, hash: Hash) -> Result<Arc<Representation>, Refusal> {
     let key = Key::Object(hash);
     if let Some(ready) = shared.memory.get(&key) {
+        shared.seals.hit(key, &ready);
         return Ok(ready);
     }
     match shared.memory.wait(&key).await {

@@ -31,11 +31,9 @@ pub struct Edge {
 impl Edge {
     /// An edge by this config, or what is wrong with it. The process may have so many files open.
     pub fn new(kernel: &Kernel, text: &EdgeText, open_files: u64) -> Result<Arc<Self>, String> {
-        // The other half is for connections.
-        let most_packs = usize::try_from(open_files / 2).unwrap_or(usize::MAX);
         let (plain, secure) = doors(text)?;
         Ok(Arc::new(Self {
-            shared: Shared::new(kernel, text, most_packs)?,
+            shared: Shared::new(kernel, text, open_files)?,
             plan: ArcSwap::from_pointee(Plan::new(text)?),
             plain: ArcSwap::from_pointee(plain),
             secure: ArcSwap::from_pointee(secure),

@@ -25,6 +25,7 @@ mod raw;
 mod reject;
 mod representation;
 mod respond;
+mod seals;
 mod shared;
 mod tilejson;
 mod tiles;

@@ -1,9 +1,12 @@
 //! A representation as it can be sent: its bytes or where they are, its validators, the head of its 200.
 
+use std::io;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use aws_lc_rs::digest::{SHA256, SHA512, digest};
 use bytes::Bytes;
+use front_door::Sealed;
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue,
     LAST_MODIFIED, VARY, X_CONTENT_TYPE_OPTIONS,
@@ -15,6 +18,7 @@ use http_rules::digest::{Algorithm, value as digest_value};
 use http_rules::etag::{ETag, strong};
 
 use crate::pieces::Source;
+use crate::seals::{LEAST_BYTES, Seal};
 
 /// Bytes of a hash that go into a tag: enough that no two representations ever share one.
 const TAG_BYTES: usize = 16;
@@ -27,6 +31,9 @@ pub(crate) struct Representation {
     etag: HeaderValue,
     modified: Option<u64>,
     digests: [OnceLock<HeaderValue>; 2],
+    seal: Option<Seal>,
+    /// Somebody seals it, has done so, or has found that it cannot be.
+    taken: AtomicBool,
 }
 
 /// Where the bytes are.
@@ -101,7 +108,42 @@ impl Representation {
             etag,
             modified: facts.modified,
             digests: Default::default(),
+            seal: None,
+            taken: AtomicBool::new(false),
         }
+    }
+
+    /// Whether it is worth sealing, and nobody is about to. True for one, who lets go of it or seals it.
+    pub(crate) fn claim(&self) -> bool {
+        let large = matches!(&self.content, Content::Bytes(bytes) if bytes.len() >= LEAST_BYTES);
+        large && !self.taken.load(Ordering::Relaxed) && !self.taken.swap(true, Ordering::Relaxed)
+    }
+
+    /// Nobody seals it now.
+    pub(crate) fn let_go(&self) {
+        self.taken.store(false, Ordering::Relaxed);
+    }
+
+    /// The same, sealed; nothing if it cannot be.
+    pub(crate) fn sealed(&self, seal: impl FnOnce(&Bytes) -> io::Result<Seal>) -> Option<Self> {
+        let Content::Bytes(bytes) = &self.content else {
+            return None;
+        };
+        let seal = seal(bytes).ok()?;
+        Some(Self {
+            content: Content::Bytes(seal.sealed.bytes().clone()),
+            headers: self.headers.clone(),
+            etag: self.etag.clone(),
+            modified: self.modified,
+            digests: self.digests.clone(),
+            seal: Some(seal),
+            taken: AtomicBool::new(true),
+        })
+    }
+
+    /// Where the system can send it from.
+    pub(crate) fn seal(&self) -> Option<&Sealed> {
+        self.seal.as_ref().map(|seal| &seal.sealed)
     }
 
     pub(crate) fn length(&self) -> u64 {
@@ -137,7 +179,12 @@ impl Representation {
     /// What keeping it costs, roughly.
     pub(crate) fn weight(&self) -> u64 {
         const HEAD: u64 = 1024;
+        /// Sealed bytes lie in pages of their own, with a file to them.
+        const PAGE: u64 = 4096;
         match &self.content {
+            Content::Bytes(bytes) if self.seal.is_some() => {
+                (bytes.len() as u64).next_multiple_of(PAGE) + PAGE
+            }
             Content::Bytes(bytes) => bytes.len() as u64 + HEAD,
             Content::File(_) => HEAD,
         }

@@ -55,6 +55,9 @@ pub(crate) async fn representation(
         Selection::Many(spans) => many(representation, &spans, disk).await?,
         Selection::Unsatisfiable => return Err(Refusal::RangeOutside(representation.length())),
     };
+    if let Some(sealed) = representation.seal() {
+        answer.extensions_mut().insert(sealed.clone());
+    }
     if let Some(digest) = wanted(headers).and_then(|wanted| representation.digest(wanted)) {
         answer.headers_mut().insert(REPR_DIGEST, digest.clone());
     }

@@ -17,6 +17,7 @@ use crate::metrics::Metrics;
 use crate::origin::Origins;
 use crate::packs::Catalogue;
 use crate::pressure::Pressure;
+use crate::seals::Seals;
 
 /// What outlives a config.
 pub(crate) struct Shared {
@@ -35,6 +36,7 @@ pub(crate) struct Shared {
     pub(crate) pressure: Pressure,
     /// Packs that may be open at once: each is a file, and connections are files too.
     pub(crate) most_packs: usize,
+    pub(crate) seals: Seals,
     inflight: AtomicU32,
 }
 
@@ -42,8 +44,11 @@ impl Shared {
     pub(crate) fn new(
         kernel: &Kernel,
         text: &EdgeText,
-        most_packs: usize,
+        open_files: u64,
     ) -> Result<Arc<Self>, String> {
+        let seals = Seals::new(kernel, open_files);
+        // The other half is for connections, but for the little that is for seals.
+        let most_packs = usize::try_from(open_files / 2).unwrap_or(usize::MAX);
         let disk = Blocking::new(&kernel.registry);
         let store = cas::open(text.store.clone().unwrap_or_default())?;
         // What is in memory anyway needs no second place there.
@@ -65,6 +70,7 @@ impl Shared {
             look: Notify::new(),
             pressure: Pressure::default(),
             most_packs,
+            seals,
             inflight: AtomicU32::new(0),
         }))
     }

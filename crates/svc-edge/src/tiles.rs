@@ -34,6 +34,7 @@ pub(crate) async fn find(
     };
     if let Some(ready) = shared.memory.get(&key) {
         shared.metrics.tile(From::Memory);
+        shared.seals.hit(key, &ready);
         return Ok(Some(ready));
     }
     match mounted.pack.tile(at, Wait::Never) {

@@ -13,7 +13,7 @@ use kernel::tree::{Child, ChildSpec, Restart};
 
 use crate::edge::Edge;
 use crate::flight::{self, Filling};
-use crate::{metrics, origin, packs};
+use crate::{metrics, origin, packs, seals};
 
 /// Doors of each kind; the config allows no more.
 pub const DOORS: usize = 4;
@@ -82,12 +82,23 @@ pub static BUCKET: ChildSpec = ChildSpec {
     essential: false,
 };
 
+/// Who seals what is hit.
+pub static SEALS: ChildSpec = ChildSpec {
+    name: "edge.seals",
+    doc: "puts large answers that are hit where the system can send them by itself",
+    depends_on: &[],
+    phase: Phase::Work,
+    restart: Restart::Always,
+    essential: false,
+};
+
 /// Its part of the reference.
 pub static TABLES: Tables = Tables {
     queues: &[
         &flight::FILLS,
         &flight::FILLS_AGAIN,
         &origin::depot::ERRANDS,
+        &seals::SEALS,
     ],
     tasks: &[&origin::keeper::ORIGIN],
     locks: &[
@@ -135,6 +146,10 @@ pub fn children(
             origin::depot::run(context, desk.clone(), depot.clone())
         }));
     }
+    let shared = edge.shared.clone();
+    children.push(Child::new(&SEALS, move |context| {
+        seals::run(context, shared.clone())
+    }));
     let plain = plain.into_iter().zip(&HTTP);
     children.extend(plain.map(|(door, spec)| open(edge, door, spec, Edge::plain_door)));
     let secure = secure.into_iter().zip(&TLS);

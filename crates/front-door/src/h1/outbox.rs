@@ -1,6 +1,8 @@
 //! An answer on its way out: its head and its body, framed, and written as fast as the peer takes them.
 
+use std::fs::File;
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
@@ -8,11 +10,15 @@ use http::HeaderMap;
 use http1_wire::{Framing, chunk_head, write_trailers};
 
 use super::wire::Wire;
+use crate::sealed::Sealed;
 
 /// Pieces up to this are copied behind the head: one write of one buffer costs less than one of several.
 const COPIED_BYTES: usize = 4 * 1024;
 /// What is gathered before it is written.
 const GATHERED_BYTES: usize = 16 * 1024;
+
+/// Pieces from this on are sent by the system where they are sealed: below, a call more costs more than a copy.
+const SENT_BYTES: usize = 16 * 1024;
 
 /// What is to be written next.
 #[derive(Default)]
@@ -25,6 +31,8 @@ pub(super) struct Outbox {
     piece: Bytes,
     /// What is said behind it.
     tail: &'static [u8],
+    /// Where it may lie, so that the system can send it by itself.
+    sealed: Option<Sealed>,
 }
 
 /// How the body of an answer is framed, and what is left of it.
@@ -108,6 +116,11 @@ impl Outbox {
         self.lead.extend_from_slice(tail);
     }
 
+    /// Where pieces of the next body may lie; nothing once it is sent.
+    pub(super) fn seal(&mut self, sealed: Option<Sealed>) {
+        self.sealed = sealed;
+    }
+
     /// Whether it is time to write.
     pub(super) fn is_full(&self) -> bool {
         !self.piece.is_empty() || self.lead.len() - self.said >= GATHERED_BYTES
@@ -124,11 +137,16 @@ impl Outbox {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         while !self.is_empty() {
-            let lead = IoSlice::new(&self.lead[self.said..]);
+            let lead = &self.lead[self.said..];
             let written = if self.piece.is_empty() && self.tail.is_empty() {
-                ready!(wire.poll_write(&[lead], cx))?
+                ready!(wire.poll_write(&[IoSlice::new(lead)], cx))?
+            } else if let Some((file, place)) = self.file(wire) {
+                match lead.is_empty() {
+                    true => ready!(wire.poll_file(file, place, cx))?,
+                    false => ready!(wire.poll_lead(lead, cx))?,
+                }
             } else {
-                let parts = [lead, IoSlice::new(&self.piece), IoSlice::new(self.tail)];
+                let parts = [lead, &self.piece, self.tail].map(IoSlice::new);
                 ready!(wire.poll_write(&parts, cx))?
             };
             if written == 0 {
@@ -139,6 +157,16 @@ impl Outbox {
         self.lead.clear();
         self.said = 0;
         wire.poll_flush(cx)
+    }
+
+    /// The piece as part of a file, if the system can send it from there.
+    fn file(&self, wire: &Wire) -> Option<(&File, Range<usize>)> {
+        let sealed = self.sealed.as_ref()?;
+        if self.piece.len() < SENT_BYTES || !self.tail.is_empty() || !wire.sends_files() {
+            return None;
+        }
+        let begins = sealed.place_of(&self.piece)?;
+        Some((sealed.file(), begins..begins + self.piece.len()))
     }
 
     fn advance(&mut self, written: usize) {

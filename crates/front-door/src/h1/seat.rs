@@ -20,6 +20,7 @@ use super::outbox::{Outbox, Sending};
 use super::wire::{READ_BYTES, Wire};
 use crate::line::Line;
 use crate::pulse::{Order, Today};
+use crate::sealed::Sealed;
 
 /// Fields there may be room for in a map that is kept for the next request.
 const SPARE_FIELDS: usize = 128;
@@ -168,6 +169,11 @@ impl Seat {
         if headers.capacity() <= SPARE_FIELDS {
             self.spare = headers;
         }
+    }
+
+    /// Where the next body may lie.
+    pub(super) fn seal(&mut self, sealed: Option<Sealed>) {
+        self.out.seal(sealed);
     }
 
     /// Writes the body of an answer behind its head, as it comes; the rest of the request goes on meanwhile.

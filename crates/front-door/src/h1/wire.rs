@@ -1,7 +1,9 @@
 //! The socket of an HTTP/1 connection with what has been read of it, timed.
 
+use std::fs::File;
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -10,6 +12,7 @@ use bytes::{Bytes, BytesMut};
 use kernel::serve::Stay;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
+use super::sending;
 use super::upgrade::Upgraded;
 use crate::line::Line;
 use crate::pulse::{Order, Stance};
@@ -181,6 +184,32 @@ impl Wire {
             [one] => socket.poll_write(cx, one),
             _ => socket.poll_write_vectored(cx, bufs),
         };
+        self.line.written(polled, cx)
+    }
+
+    /// Whether the system can send files over it.
+    pub(super) fn sends_files(&self) -> bool {
+        self.socket.bare().is_some()
+    }
+
+    /// Writes what something follows at once, so that both may leave together.
+    pub(super) fn poll_lead(
+        &mut self,
+        lead: &[u8],
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let polled = sending::poll_lead(self.socket.bare(), lead, cx);
+        self.line.written(polled, cx)
+    }
+
+    /// Has the system send so many bytes of a file.
+    pub(super) fn poll_file(
+        &mut self,
+        file: &File,
+        place: Range<usize>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let polled = sending::poll_file(self.socket.bare(), file, place, cx);
         self.line.written(polled, cx)
     }
 

@@ -280,3 +280,13 @@ async fn a_stream_without_end_is_cut_off_at_the_deadline_of_the_drain() {
     assert!(hang.await.is_err());
     assert_eq!(house.host.live.load(Ordering::Relaxed), 0);
 }
+
+// req: ED-10
+#[tokio::test]
+async fn sealed_bytes_are_framed_like_any_others() {
+    let house = House::open(patient()).await;
+    let (status, body) = get(&mut client(&house).await, "/sealed").await;
+    assert_eq!(status, 200);
+    let text = host::sealed_text();
+    assert!(body == text[3..text.len() - 3]);
+}

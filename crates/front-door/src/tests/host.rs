@@ -10,13 +10,14 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::{Fault, Service, Upgrade, Upload, UploadError, Visit};
+use crate::{Fault, Sealed, Service, Upgrade, Upload, UploadError, Visit};
 
 type Body = BoxBody<Bytes, UploadError>;
 
-/// `/slow` takes 300 ms, `/hang` for ever, `/panic` panics, `/big` is more than socket buffers hold, `/echo` sends the
-/// body back, `/elsewhere` counts it in another task, `/ignore` never looks at it, `/late` lets go of it at the end,
-/// `/upgrade` echoes raw bytes, `/stream` and `/held` come in two pieces, a number is a status, the rest says hello.
+/// `/slow` takes 300 ms, `/hang` for ever, `/panic` panics, `/big` is more than socket buffers hold, `/sealed` too,
+/// `/echo` sends the body back, `/elsewhere` counts it in another task, `/ignore` never looks at it, `/late` lets go of
+/// it at the end, `/upgrade` echoes raw bytes, `/stream` and `/held` come in two pieces, a number is a status, the rest
+/// says hello.
 #[derive(Default)]
 pub(super) struct Host {
     pub(super) calls: AtomicUsize,
@@ -52,6 +53,7 @@ impl Service for Host {
             "/hang" => std::future::pending().await,
             "/panic" => panic!("bad service"),
             "/big" => return whole(vec![b'x'; 64 << 20]),
+            "/sealed" => return sealed(),
             "/echo" => return echo(request).await,
             "/upgrade" => return upgrade(request),
             "/trailers" => return trailers("hello".into()),
@@ -87,6 +89,20 @@ impl Service for Host {
             .header("x-reason", reason);
         answer.body(Bytes::from_static(b"refused")).unwrap()
     }
+}
+
+/// More than socket buffers hold, no two parts of it the same.
+pub(super) fn sealed_text() -> Vec<u8> {
+    (0..2_u32 << 20).flat_map(u32::to_be_bytes).collect()
+}
+
+/// All but the first and the last three bytes of what is sealed.
+fn sealed() -> Response<Body> {
+    let text = sealed_text();
+    let sealed = Sealed::new(&text).unwrap();
+    let mut answer = whole(sealed.bytes().slice(3..text.len() - 3));
+    answer.extensions_mut().insert(sealed);
+    answer
 }
 
 async fn echo(request: Request<Upload>) -> Response<Body> {

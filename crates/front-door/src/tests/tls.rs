@@ -314,3 +314,19 @@ async fn who_shakes_hands_while_the_door_closes_is_still_answered() {
     );
     assert_eq!(house.running.await.unwrap(), Outcome::Drained);
 }
+
+// req: ED-10
+#[tokio::test]
+async fn sealed_bytes_are_encrypted_like_any_others() {
+    let authority = Authority::new();
+    let files = authority.files(vec![authority.issue("a", &["a.test"])]);
+    let tls = Some(Arc::new(Tls::load(&files).unwrap()));
+    let house = House::open(DoorSettings { tls, ..patient() }).await;
+    let mut stream = authority.client().connect(&house, "a.test").await.unwrap();
+    let ask = b"GET /sealed HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n";
+    stream.write_all(ask).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    let text = super::host::sealed_text();
+    assert!(answer.ends_with(&text[3..text.len() - 3]));
+}

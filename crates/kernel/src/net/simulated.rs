@@ -148,6 +148,14 @@ pub(crate) fn of_system(listener: &TcpListener) -> Option<socket2::SockRef<'_>> 
     }
 }
 
+/// The system's socket under a connection, where there is one.
+pub fn socket_of(stream: &TcpStream) -> Option<&tokio::net::TcpStream> {
+    match stream {
+        TcpStream::System(stream) => Some(stream),
+        TcpStream::Simulated(_) => None,
+    }
+}
+
 fn simulated((stream, peer): (Box<dyn Stream>, SocketAddr)) -> (TcpStream, SocketAddr) {
     (TcpStream::Simulated(stream), peer)
 }
