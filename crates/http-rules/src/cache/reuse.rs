@@ -4,6 +4,9 @@ use super::control::Control;
 use super::store::Policy;
 use http::header::{self, HeaderMap};
 
+/// How far two clocks may be apart, of two nodes or of one before and after a start.
+const SKEW_MS: u64 = 60_000;
+
 /// What a client says about freshness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
@@ -81,7 +84,11 @@ impl Policy {
         self.age_ms(now_ms) / 1000
     }
 
+    /// What came later than now was kept under a clock that went wrong, then or since: nobody knows how old it is.
     fn age_ms(&self, now_ms: u64) -> u64 {
+        if self.came_at_ms.saturating_sub(now_ms) > SKEW_MS {
+            return u64::MAX;
+        }
         let resident = now_ms.saturating_sub(self.came_at_ms);
         resident.saturating_add(self.initial_age_s.saturating_mul(1000))
     }

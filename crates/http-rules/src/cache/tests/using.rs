@@ -45,6 +45,27 @@ fn fresh_until_the_last_millisecond_and_not_a_moment_longer() {
 }
 
 // req: ED-05
+// attack: H-05
+#[test]
+fn what_came_out_of_the_future_is_asked_about() {
+    let decide = |ahead_ms, wanted| {
+        kept("max-age=10, stale-while-revalidate=9").decide(&wish(wanted), NOW_MS - ahead_ms)
+    };
+    assert!(matches!(
+        decide(60_000, ""),
+        Decision::Fresh { age_s: 0, .. }
+    ));
+    for wanted in ["", "max-stale", "stale-if-error=99999999999"] {
+        let unsure = Decision::Validate {
+            was_fresh: false,
+            if_error: false,
+        };
+        assert_eq!(decide(60_001, wanted), unsure, "{wanted}");
+        assert_eq!(decide(NOW_MS, wanted), unsure, "{wanted}");
+    }
+}
+
+// req: ED-05
 #[test]
 fn stale_answers_are_given_only_as_far_as_the_origin_allows() {
     let cases = [

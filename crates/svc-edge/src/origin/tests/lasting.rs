@@ -47,6 +47,38 @@ async fn what_is_kept_on_a_disk_outlives_the_node() {
     assert_eq!(again.asked(), 3);
 }
 
+// req: ED-05
+// attack: H-05
+#[tokio::test]
+async fn a_clock_that_was_ahead_makes_nothing_fresh_for_longer() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let site = Site::on(Some(store.clone()), |_| {}).await;
+    site.later(3_600);
+    site.origin
+        .set("/a", fresh("one", 100).header("etag", "\"a\""));
+    site.get("/o/a").await;
+    settled(&site, &store, 1).await;
+    let Site {
+        origin,
+        kernel,
+        node,
+        origins,
+    } = site;
+    kernel.requests.request();
+    node.await.unwrap();
+    drop((store, origins));
+    let again = Site::before(origin, Some(open(dir.path())), |_| {});
+    let answer = Reply::status(304).header("etag", "\"a\"");
+    again
+        .origin
+        .set("/a", answer.header("cache-control", "max-age=100"));
+    let asked = again.get("/o/a").await;
+    assert_eq!((asked.text(), asked.is_hit()), ("one", false));
+    assert_eq!(again.origin_saw("if-none-match").unwrap(), "\"a\"");
+    assert!(again.get("/o/a").await.is_hit());
+}
+
 // req: ED-11
 #[tokio::test]
 async fn what_is_purged_or_changed_does_not_come_back_from_the_disk() {
