@@ -106,6 +106,12 @@ const SHOWS: &[Show] = &[
         by: &[By::Xtask(&["soak"])],
     },
     Show {
+        name: "simulation",
+        shows: "AC-11",
+        about: "a day of virtual time from a seed, the whole node under load and faults, twice the same history",
+        by: &[By::Xtask(&["deep", "--only", "simulation"])],
+    },
+    Show {
         name: "watchdog",
         shows: "K-06, K-07",
         about: "a worker that stalls is seen while others go on; without a supervisor the process ends",

@@ -2,6 +2,7 @@
 
 mod fuzz;
 mod sanitize;
+mod simulation;
 mod tlc;
 
 use crate::Outcome;
@@ -40,6 +41,11 @@ const PROOFS: Series = Series {
             name: "kills",
             about: "SIGKILL a thousand times while the store fills, alone and in the node",
             run: kills,
+        },
+        Step {
+            name: "simulation",
+            about: "a day of the whole node in virtual time, under load and faults; a seed of your own: MACRONODE_SEED",
+            run: simulation::day,
         },
         Step {
             name: "tlc",

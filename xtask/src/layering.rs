@@ -163,6 +163,12 @@ const LAYERS: &[Layer] = &[
         ],
         below_in_tests: &["testkit"],
     },
+    // Composes the node as the binary does, where time and network are not real.
+    Layer {
+        name: "simulation",
+        below: &["kernel", "macronode", "oap"],
+        below_in_tests: &[],
+    },
     // Black box: the binary's behaviour, never its types.
     Layer {
         name: "e2e",
