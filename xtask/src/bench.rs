@@ -5,6 +5,7 @@ use crate::args::Args;
 use crate::instructions;
 use crate::shell::Invocation;
 use crate::tools;
+use crate::workspace;
 
 /// Benchmarks that run other servers beside ours.
 const MEASURED_BESIDE_PEERS: &[&str] = &[
@@ -27,11 +28,17 @@ pub(crate) fn bench(args: Args) -> Outcome {
     measure(words)
 }
 
-/// Fails when something grew or a request was lost.
+/// Fails when something grew or a request was lost. The node's workers are killed, so it is one that can be told to.
 pub(crate) fn soak(args: Args) -> Outcome {
-    let mut words = vec!["soak".to_owned()];
-    words.extend(args.rest());
-    measure(words)
+    let node = ["build", "--release", "--package", "macronode"];
+    Invocation::cargo(&node)
+        .args(["--features", "chaos"])
+        .run()?;
+    let node = workspace::target().join("release/macronode");
+    Invocation::cargo(&["run", "--release", "--package", "bench", "--", "soak"])
+        .args(args.rest())
+        .env("MACRONODE_BIN", node.to_string_lossy())
+        .run()
 }
 
 /// Whether what is asked for can use the servers of others; a comparison of files and a list cannot.
