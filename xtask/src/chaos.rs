@@ -103,8 +103,8 @@ const SHOWS: &[Show] = &[
     Show {
         name: "soak",
         shows: "AC-11",
-        about: "ten minutes (--minutes N) under load, with dying workers, reloads and leaving clients: memory, descriptors \
-                and tasks stay flat",
+        about: "ten minutes (--minutes N) of load, dying workers, reloads, leaving clients: memory, descriptors, \
+                tasks stay flat",
         by: &[By::BenchOfMortals(&["soak"])],
     },
     Show {

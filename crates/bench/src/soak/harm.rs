@@ -33,8 +33,8 @@ pub(super) async fn until(end: Instant, node: &Process, doors: Doors, origin: So
     }
     let [gateway, transport, good, bad, left] = deeds;
     println!(
-        "workers killed {gateway} times behind HTTP and {transport} behind frames, {good} good configs, {bad} bad ones, \
-         {left} crowds left"
+        "workers killed {gateway} times behind HTTP and {transport} behind frames, {good} good configs, \
+         {bad} bad ones, {left} crowds left"
     );
     if refused > 0 {
         println!("{refused} of that was not done; is the node built with `--features chaos`?");
