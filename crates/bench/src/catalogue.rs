@@ -6,7 +6,7 @@ use crate::peers::Kind;
 use crate::results::Wanted;
 use crate::{
     ALL, drain, edge, fairness, fill, kill, memory, micro, overload, overload_sim, proxy, reload,
-    scaling, startup,
+    round_trips, scaling, startup,
 };
 
 /// A benchmark that can be asked for.
@@ -117,6 +117,12 @@ const SERVERS: &[Entry] = &[
     beside(startup::NAME, startup::ABOUT, PROXIES, startup::startup),
     beside(memory::NAME, memory::ABOUT, PROXIES, memory::memory),
     beside(scaling::NAME, scaling::ABOUT, &[], scaling::scaling),
+    beside(
+        round_trips::NAME,
+        round_trips::ABOUT,
+        &[],
+        round_trips::round_trips,
+    ),
     // Not among all: they measure the node as people run it.
     Entry {
         name: kill::NAME,

@@ -41,6 +41,7 @@ pub mod reload;
 pub mod report;
 pub mod request;
 pub mod results;
+pub mod round_trips;
 pub mod scaling;
 pub mod sheet;
 pub mod soak;

@@ -44,6 +44,7 @@ fn perform(request: Request) -> Result<(), String> {
         Request::Origin(settings) => {
             bench::origin::serve(settings).map_err(|error| format!("the origin ended: {error}"))
         }
+        Request::Doors(settings) => bench::round_trips::doors::serve(settings),
         Request::Soak { minutes } => match soak::soak(minutes) {
             true => Ok(()),
             false => Err("the node did not stay as it was".to_owned()),

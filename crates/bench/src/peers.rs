@@ -11,8 +11,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-pub(crate) use launch::OTHER_CORE;
 pub use launch::{Launch, Running};
+pub(crate) use launch::{OTHER_CORE, SERVER_CORE, cpu_time};
 
 /// Which program it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -5,7 +5,7 @@
 
 mod case;
 pub(crate) mod certificate;
-mod h2;
+pub(crate) mod h2;
 mod handshake;
 mod row;
 mod table;

@@ -10,6 +10,7 @@ use crate::frame::Effort;
 use crate::load::manual::Manual;
 use crate::origin::{PLACES, SERVICE, Settings};
 use crate::results::Wanted;
+use crate::round_trips::doors;
 
 /// How to ask.
 pub const USAGE: &str =
@@ -19,7 +20,8 @@ pub const USAGE: &str =
        bench --list
        bench soak [--minutes N]
        bench load --target ADDR [--path PATH] [--tenant NAME] [--rate N] [--seconds N]
-       bench origin [--listen ADDR] [--places N] [--service-ms N] [--core N] [--more-addresses N]";
+       bench origin [--listen ADDR] [--places N] [--service-ms N] [--core N] [--more-addresses N]
+       bench doors --http ADDR --frames ADDR";
 
 /// What is to be done.
 #[derive(Debug)]
@@ -28,6 +30,7 @@ pub enum Request {
     List,
     Soak { minutes: f64 },
     Origin(Settings),
+    Doors(doors::Settings),
     Load(Manual),
     Report,
     Page,
@@ -94,6 +97,7 @@ impl Options {
         let request = match name {
             Some("soak") => self.soak()?,
             Some("origin") => Request::Origin(self.origin()?),
+            Some("doors") => Request::Doors(self.doors()?),
             Some("load") => Request::Load(self.load()?),
             Some("page") => Request::Page,
             Some("report") => Request::Report,
@@ -147,6 +151,13 @@ impl Options {
             core: self.value("--core")?,
             more_addresses: self.value("--more-addresses")?.unwrap_or(0),
         })
+    }
+
+    fn doors(&mut self) -> Result<doors::Settings, String> {
+        let (http, frames) = (self.value("--http")?, self.value("--frames")?);
+        let both = http.zip(frames);
+        let (http, frames) = both.ok_or("doors needs --http ADDR and --frames ADDR")?;
+        Ok(doors::Settings { http, frames })
     }
 
     fn load(&mut self) -> Result<Manual, String> {

@@ -52,6 +52,14 @@ impl<K> KeyHandle<K> {
         self.try_enter(now).map(Lease::into_owned)
     }
 
+    /// A slot if one is free now, else nothing. That there was none is not counted: who is told so may still wait.
+    #[inline]
+    pub fn enter_if_free(&self, now: Duration) -> Option<Lease<'_, K>> {
+        let node = self.chosen();
+        let pass = node.entry.enter_fast(now).ok()?;
+        Some(Lease::new(Keep::borrowed(node), pass, now))
+    }
+
     /// Like [`try_enter_owned`](Self::try_enter_owned), with the handle's own reference.
     pub(crate) fn into_lease(self, now: Duration) -> Result<Lease<'static, K>, Rejection> {
         let node = self.into_chosen();

@@ -22,12 +22,14 @@ use answering::Answering;
 use times::{Late, Times};
 
 mod answering;
+mod beginning;
 mod download;
 mod reading;
 mod times;
 
-/// Turns one connection takes before others have theirs.
+/// Turns one connection takes, and frames it is heard for, before others have theirs.
 const TURNS: usize = 16;
+const FRAMES: usize = 64;
 /// How long, and for how many bytes, one that was told why it has to go is listened to: a reset would take the words
 /// back.
 const LINGER: Duration = Duration::from_millis(500);
@@ -44,6 +46,8 @@ pub(crate) struct Connection<IO> {
     session: Session,
     decoder: Decoder,
     inbox: BytesMut,
+    /// As much comes at a time as is read at a time.
+    flows: bool,
     /// The client has said all it will say.
     heard_all: bool,
     outbox: Outbox,
@@ -83,6 +87,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
             session: Session::server(settings.hello.clone()),
             decoder: Decoder::default(),
             inbox: BytesMut::new(),
+            flows: false,
             heard_all: false,
             outbox: Outbox::default(),
             answering: Answering::default(),
@@ -128,9 +133,10 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
         self.waker.register(cx.waker());
+        let mut frames = FRAMES;
         for _ in 0..TURNS {
             let mut moved = self.answer(cx);
-            moved |= self.listen();
+            moved |= self.listen(&mut frames);
             match self.poll_read(cx) {
                 Ok(read) => moved |= read,
                 Err(_) => return Poll::Ready(End::Lost),
@@ -145,8 +151,13 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
             if !moved {
                 return self.poll_late(cx);
             }
+            if frames == 0 {
+                break;
+            }
         }
-        cx.waker().wake_by_ref();
+        // Not merely behind those who could go on already: what has come for others meanwhile is looked at before.
+        let yielded = std::pin::pin!(tokio::task::yield_now()).poll(cx);
+        debug_assert!(yielded.is_pending(), "it yields once");
         Poll::Pending
     }
 

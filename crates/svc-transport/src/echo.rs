@@ -29,6 +29,11 @@ impl Handler for Echo {
         &OPCODES
     }
 
+    fn at_once(&self, ask: &Ask) -> Option<Result<Reply, Refusal>> {
+        let whole = ask.whole()?;
+        Some(Ok(Reply::whole(200, whole.clone())))
+    }
+
     fn handle<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, Result<Reply, Refusal>> {
         async move { answer(ask).await }.boxed()
     }

@@ -27,6 +27,7 @@ pub type Services = BTreeMap<u16, Arc<dyn Handler>>;
 pub(crate) struct Gates(Gate<OpcodeKey>);
 
 /// An opcode, as the config has it, and its gate.
+#[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) opcode: Opcode,
     pub(crate) handler: Arc<dyn Handler>,

@@ -1,15 +1,19 @@
 //! The story of a request: from its first frame to the answer of its service, or to a refusal that says why.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use concurrency_gate::{Reason, Rejection};
+use concurrency_gate::{Lease, Reason, Rejection};
 use front_door::Visit;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use kernel::pool::Ticket;
 use oap::{Codec, Header, Meta};
 use tokio::time::{Instant, timeout_at};
 
-use crate::gates::Entry;
+use crate::gates::{Entry, OpcodeKey};
 use crate::reject::Refusal;
 use crate::service::{Ask, Content, Reply};
 use crate::transport::Transport;
@@ -32,16 +36,78 @@ pub(crate) struct Message {
     pub(crate) patience: Duration,
 }
 
-/// Answers a request. Nothing here costs more than looking, until it has passed its gate.
-pub(crate) async fn answer(transport: Arc<Transport>, message: Message) -> Result<Reply, Refusal> {
-    let plan = transport.plan();
+/// What became of a request at first.
+pub(crate) enum Begun {
+    /// Its service had the answer at once.
+    Answered(Reply),
+    /// It waits for its gate, or for a worker.
+    Working(BoxFuture<'static, Outcome>),
+}
+
+pub(crate) type Outcome = Result<Reply, Refusal>;
+
+/// Begins with a request: opcode, tenant, a place at the gate of its opcode, and then its service at once, or a worker.
+/// Nothing here costs more than looking, until it has passed its gate.
+pub(crate) fn begin(transport: &Arc<Transport>, message: Message) -> Result<Begun, Refusal> {
+    let plan = transport.plan_in_force();
     let header = message.header;
     let entry = plan.counter.find(header.app_proto, header.code)?;
     believe(&header)?;
-    let until = message.began + patience(entry, &message.meta);
-    let served = serve(&transport, entry, message, until);
+    let (began, until) = (
+        message.began,
+        message.began + patience(entry, &message.meta),
+    );
+    let ask = ask(message, until);
+    let Some(place) = entry.gate.enter_if_free(transport.timeline.at(began)) else {
+        let served = serve_in_turn(transport.clone(), entry.clone(), ask, began);
+        return Ok(Begun::Working(in_time(until, served).boxed()));
+    };
+    if let Some(outcome) = at_once(entry, &ask) {
+        return outcome.map(Begun::Answered);
+    }
+    let ticket = hand_in(transport, entry, ask, place.into_owned())?;
+    let served = async { ticket.answer().await? };
+    Ok(Begun::Working(in_time(until, served).boxed()))
+}
+
+/// A service that panics has answered badly, and harms nobody else on its connection.
+fn at_once(entry: &Entry, ask: &Ask) -> Option<Outcome> {
+    let answered = catch_unwind(AssertUnwindSafe(|| entry.handler.at_once(ask)));
+    answered.unwrap_or(Some(Err(Refusal::WorkerLost)))
+}
+
+/// Waits for a place at the gate, and then for a worker.
+async fn serve_in_turn(
+    transport: Arc<Transport>,
+    entry: Entry,
+    ask: Ask,
+    began: Instant,
+) -> Outcome {
+    let timeline = transport.timeline;
+    let (now, until) = (timeline.at(began), timeline.at(ask.until));
+    let place = entry.gate.enter_owned(now, Some(until)).await;
+    let place = place.map_err(turned_away)?;
+    hand_in(&transport, &entry, ask, place)?.answer().await?
+}
+
+async fn in_time(until: Instant, served: impl Future<Output = Outcome>) -> Outcome {
     let late = |_| Refusal::Protocol(oap::Refusal::Deadline);
     timeout_at(until, served).await.map_err(late)?
+}
+
+fn hand_in(
+    transport: &Transport,
+    entry: &Entry,
+    ask: Ask,
+    place: Lease<'static, OpcodeKey>,
+) -> Result<Ticket<Outcome>, Refusal> {
+    let unit = Unit {
+        repeats: ask.is_whole() && entry.handler.repeats(&entry.opcode, &ask),
+        ask,
+        handler: entry.handler.clone(),
+        _place: place,
+    };
+    Ok(transport.workers()?.submit(unit)?)
 }
 
 /// A tenant is a claim. Credentials here say names and not numbers: so none of them says this one.
@@ -62,27 +128,6 @@ fn patience(entry: &Entry, meta: &Meta) -> Duration {
 
 fn wish(meta: &Meta) -> Option<Duration> {
     meta.deadline_ms.map(|ms| Duration::from_millis(ms.into()))
-}
-
-/// A place at the gate of its opcode, a worker, and then its service.
-async fn serve(
-    transport: &Transport,
-    entry: &Entry,
-    message: Message,
-    until: Instant,
-) -> Result<Reply, Refusal> {
-    let (timeline, workers) = (transport.timeline, transport.workers()?);
-    let now = timeline.at(message.began);
-    let place = entry.gate.enter_owned(now, Some(timeline.at(until))).await;
-    let place = place.map_err(turned_away)?;
-    let ask = ask(message, until);
-    let unit = Unit {
-        repeats: ask.is_whole() && entry.handler.repeats(&entry.opcode, &ask),
-        ask,
-        handler: entry.handler.clone(),
-        _place: place,
-    };
-    workers.submit(unit)?.answer().await?
 }
 
 fn turned_away(rejection: Rejection) -> Refusal {

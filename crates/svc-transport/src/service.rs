@@ -40,6 +40,12 @@ pub trait Handler: Send + Sync + 'static {
         opcode.idempotent
     }
 
+    /// The answer, where that takes neither waiting nor work worth a worker's time: it is given on the task of the
+    /// connection, before anything else of it is heard. Nothing: the request goes to a worker.
+    fn at_once(&self, _ask: &Ask) -> Option<Result<Reply, Refusal>> {
+        None
+    }
+
     /// Answers one request. Dropped when nobody waits for the answer any more, or when its time is over.
     fn handle<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, Result<Reply, Refusal>>;
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use concurrency_gate::{KeyReport, Notices};
 use front_door::Tls;
 use kernel::Kernel;
@@ -106,6 +106,11 @@ impl Transport {
 
     pub(crate) fn plan(&self) -> Arc<Plan> {
         self.plan.load_full()
+    }
+
+    /// The same, for no longer than a look.
+    pub(crate) fn plan_in_force(&self) -> Guard<Arc<Plan>> {
+        self.plan.load()
     }
 
     pub(crate) fn employ(&self, workers: PoolHandle<Serving>) {

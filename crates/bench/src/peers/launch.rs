@@ -242,8 +242,8 @@ fn resident_bytes(pid: i32) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// Of one process; nothing when it has ended.
-fn cpu_time(pid: i32) -> Duration {
+/// Processor time of one process so far; nothing when it has ended.
+pub(crate) fn cpu_time(pid: i32) -> Duration {
     let mut clock = MaybeUninit::uninit();
     // SAFETY: the pointer is valid for one clock id, which the call fills when it succeeds.
     let status = unsafe { libc::clock_getcpuclockid(pid, clock.as_mut_ptr()) };

@@ -1,5 +1,6 @@
 //! HTTP/2 clients: h2load, which everybody can run again.
 
+use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
 
@@ -7,20 +8,9 @@ use super::Sample;
 use crate::peers::{Running, on_path};
 
 pub(super) fn sample(server: &Running, length: Duration) -> Result<Sample, String> {
-    let h2load = on_path("h2load").ok_or("needs h2load (apt-get install nghttp2-client)")?;
     let url = format!("http://{}/bytes/1024", server.address());
-    // Whole seconds are all it knows.
-    let seconds = length.as_secs().max(1).to_string();
-    let before = server.cpu_time();
-    let output = Command::new(h2load)
-        .args(["-D", &seconds, "-c", "8", "-m", "32", "-t", "1"])
-        .args(["-H", "x-tenant: bench", &url])
-        .output();
-    let spent = server.cpu_time().saturating_sub(before);
-    let output = output.map_err(|error| format!("h2load: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let Counts { good, bad } =
-        counts(&text).ok_or_else(|| format!("h2load said something else: {text}"))?;
+    let words = ["-c", "8", "-m", "32", "-H", "x-tenant: bench", &url];
+    let (Counts { good, bad }, spent) = run(&words, length, || server.cpu_time())?;
     Ok(Sample {
         each: spent.as_secs_f64() * 1e6 / good.max(1) as f64,
         per_s: good as f64 / length.as_secs_f64().max(1.0),
@@ -29,6 +19,46 @@ pub(super) fn sample(server: &Running, length: Duration) -> Result<Sample, Strin
         answers: good,
         failures: bad,
     })
+}
+
+/// Sends a body over one connection, so many at a time; microseconds of the meter, a request.
+pub(crate) fn posted(
+    target: SocketAddr,
+    body: &[u8],
+    at_once: usize,
+    length: Duration,
+    meter: impl Fn() -> Duration,
+) -> Result<f64, String> {
+    let file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
+    std::fs::write(file.path(), body).map_err(|error| error.to_string())?;
+    let (path, at_once) = (file.path().to_string_lossy(), at_once.to_string());
+    let url = format!("http://{target}/echo");
+    let words = ["-c", "1", "-m", &at_once, "-d", &path, &url];
+    let (Counts { good, bad }, spent) = run(&words, length, meter)?;
+    match bad {
+        0 => Ok(spent.as_secs_f64() * 1e6 / good.max(1) as f64),
+        bad => Err(format!("{bad} requests over HTTP/2 failed")),
+    }
+}
+
+fn run(
+    words: &[&str],
+    length: Duration,
+    meter: impl Fn() -> Duration,
+) -> Result<(Counts, Duration), String> {
+    let h2load = on_path("h2load").ok_or("needs h2load (apt-get install nghttp2-client)")?;
+    // Whole seconds are all it knows.
+    let seconds = length.as_secs().max(1).to_string();
+    let before = meter();
+    let output = Command::new(h2load)
+        .args(["-D", &seconds, "-t", "1"])
+        .args(words)
+        .output();
+    let spent = meter().saturating_sub(before);
+    let output = output.map_err(|error| format!("h2load: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let counts = counts(&text).ok_or_else(|| format!("h2load said something else: {text}"))?;
+    Ok((counts, spent))
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -1,30 +1,31 @@
 //! The requests of a connection that are under way, from their first frame to the last of their answers.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use futures_util::future::{AbortHandle, Aborted, BoxFuture, abortable};
+use futures_util::future::{AbortHandle, Abortable, Aborted, BoxFuture, abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use hashbrown::HashMap;
 use kernel::clock;
 use kernel::metrics::Gauge;
-use oap::{Directive, Flags, Frame, Header, Meta, Problem};
+use oap::{Directive, Frame, Header, Problem};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
 use super::Connection;
 use super::download::{Download, Step};
 use crate::body::Inflow;
-use crate::message::{self, Message};
+use crate::message::Outcome;
 use crate::reject::Refusal;
-use crate::service::{Content, Reply};
+use crate::service::Reply;
 
 /// Everything that is under way. Dropped, it is given up: workers are told, and streams end.
 #[derive(Default)]
 pub(super) struct Answering {
-    works: FuturesUnordered<BoxFuture<'static, Done>>,
+    works: FuturesUnordered<Working>,
     open: HashMap<u64, Open>,
     /// Requests that still come.
     uploads: BTreeMap<u64, Upload>,
@@ -44,9 +45,25 @@ struct Open {
     _counted: Counted,
 }
 
+/// The work for a request, until it is done or given up.
+struct Working {
+    id: u64,
+    work: Abortable<BoxFuture<'static, Outcome>>,
+}
+
 struct Done {
     id: u64,
-    outcome: Result<Result<Reply, Refusal>, Aborted>,
+    outcome: Result<Outcome, Aborted>,
+}
+
+impl Future for Working {
+    type Output = Done;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Done> {
+        let outcome = ready!(Pin::new(&mut self.work).poll(cx));
+        let id = self.id;
+        Poll::Ready(Done { id, outcome })
+    }
 }
 
 /// One of the requests in the gauge.
@@ -104,6 +121,11 @@ impl Answering {
         self.uploads.clear();
     }
 
+    /// A request that still comes begins with this.
+    pub(super) fn upload(&mut self, id: u64, inflow: Arc<Inflow>) {
+        self.uploads.insert(id, Upload(inflow));
+    }
+
     fn close(&mut self, id: u64) -> Option<Open> {
         self.uploads.remove(&id);
         let open = self.open.remove(&id)?;
@@ -113,46 +135,37 @@ impl Answering {
 }
 
 impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
-    /// A request begins, or is there as a whole.
-    pub(super) fn begin(&mut self, header: Header, meta: Meta, payload: Bytes) {
-        let (id, began, transport) = (header.corr_id, clock::now(), &self.house.transport);
-        let compressed = header.flags.has(Flags::COMP);
-        let codec = self.session.agreed().and_then(|agreed| agreed.codec);
-        let held = if header.ends() { payload.len() } else { 0 };
-        let content = match header.ends() {
-            true => Content::Whole(payload),
-            false => {
-                let inflow = Inflow::new(&self.waker);
-                inflow.put(payload, false);
-                self.answering.uploads.insert(id, Upload(inflow.clone()));
-                Content::Stream(inflow)
-            }
-        };
-        let message = Message {
-            header,
-            meta,
-            token: self.token.clone(),
-            content,
-            codec: codec.filter(|_| compressed),
-            visit: self.visit.clone(),
-            began,
-            patience: self.settings.write,
-        };
-        let (work, handle) = abortable(message::answer(transport.clone(), message));
+    /// Somebody works for a request.
+    pub(super) fn employ(
+        &mut self,
+        header: Header,
+        began: Instant,
+        held: usize,
+        work: BoxFuture<'static, Outcome>,
+    ) {
+        let (work, handle) = abortable(work);
+        self.open(header, began, held, Some(handle));
+        let id = header.corr_id;
+        self.answering.works.push(Working { id, work });
+    }
+
+    /// An answer is there before it can be sent.
+    pub(super) fn queue(&mut self, header: Header, began: Instant, reply: Reply) {
+        self.open(header, began, 0, None);
+        let download = Download::new(header.corr_id, reply);
+        self.answering.downloads.push_back(download);
+    }
+
+    fn open(&mut self, header: Header, began: Instant, held: usize, work: Option<AbortHandle>) {
         let open = Open {
             header,
             began,
             held,
-            work: Some(handle),
-            _counted: Counted::new(&transport.metrics.inflight),
-        };
-        let work = async move {
-            let outcome = work.await;
-            Done { id, outcome }
+            work,
+            _counted: Counted::new(&self.house.transport.metrics.inflight),
         };
         self.answering.held += held;
-        self.answering.open.insert(id, open);
-        self.answering.works.push(Box::pin(work));
+        self.answering.open.insert(header.corr_id, open);
     }
 
     /// The client has lost interest.
@@ -211,8 +224,10 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
                 let download = Download::new(done.id, reply);
                 self.answering.downloads.push_back(download);
             }
-            Ok(Err(Refusal::Broken(violation))) => self.dismiss(violation),
-            Ok(Err(refusal)) => self.refuse(done.id, refusal),
+            Ok(Err(refusal)) => {
+                let (header, began) = (open.header, open.began);
+                self.refuse(header, began, refusal);
+            }
         }
     }
 
@@ -234,8 +249,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
                 } => {
                     moved = true;
                     self.send(frame);
-                    if let Some(status) = status {
-                        self.count(download.id, status);
+                    let open = self.answering.open.get(&download.id);
+                    if let (Some(status), Some(open)) = (status, open) {
+                        self.count(&open.header, open.began, status);
                     }
                     match ends {
                         true => drop(self.answering.close(download.id)),
@@ -276,7 +292,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
     }
 
     /// Nothing is done for it any more.
-    fn let_go(&mut self, id: u64) {
+    pub(super) fn let_go(&mut self, id: u64) {
         self.answering.close(id);
         if let Some(reset) = self.session.let_go(id) {
             self.send(reset);
@@ -284,19 +300,17 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
     }
 
     /// Refuses a request that was under way.
-    fn refuse(&mut self, id: u64, refusal: Refusal) {
-        let Some(header) = self.answering.open.get(&id).map(|open| open.header) else {
-            return;
-        };
+    pub(super) fn refuse(&mut self, header: Header, began: Instant, refusal: Refusal) {
+        if let Refusal::Broken(violation) = refusal {
+            return self.dismiss(violation);
+        }
         self.house.transport.metrics.refused(refusal);
+        let (id, status) = (header.corr_id, refusal.status());
         let payload = self.problem(&header, refusal);
-        let said = self
-            .session
-            .respond(id, refusal.status(), payload, true, false);
-        match said {
+        match self.session.respond(id, status, payload, true, false) {
             Ok(frame) => {
                 self.send(frame);
-                self.count(id, refusal.status());
+                self.count(&header, began, status);
                 self.answering.close(id);
             }
             Err(_) => self.let_go(id),
@@ -313,12 +327,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         self.send(Frame::answer(&header, refusal.status(), payload));
     }
 
-    fn count(&self, id: u64, status: u16) {
-        if let Some(open) = self.answering.open.get(&id) {
-            let opcode = (open.header.app_proto, open.header.code);
-            let took = clock::now() - open.began;
-            self.house.transport.metrics.answered(opcode, status, took);
-        }
+    pub(super) fn count(&self, header: &Header, began: Instant, status: u16) {
+        let (opcode, took) = ((header.app_proto, header.code), clock::now() - began);
+        self.house.transport.metrics.answered(opcode, status, took);
     }
 
     /// What is said of a refusal. That there is no room is said to one peer so often and no oftener; between, the

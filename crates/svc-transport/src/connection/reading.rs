@@ -7,11 +7,14 @@ use futures_util::FutureExt as _;
 use kernel::clock;
 use oap::{Decoder, Event};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
+use tokio::time::Instant;
 
 use super::{Connection, Stage};
 
 /// Bytes that are read at once from a connection at rest, and made room for at least once a frame has begun.
 const READ_BYTES: usize = 8 * 1024;
+/// Bytes that are read at once from a connection that had as much as that to say.
+const FLOW_BYTES: usize = 32 * 1024;
 
 impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
     /// Whether more can be taken in: who is answered slowly is heard slowly.
@@ -26,7 +29,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         if self.heard_all || !self.may_hear() {
             return Ok(false);
         }
-        let read = match self.inbox.is_empty() {
+        let read = match self.inbox.is_empty() && !self.flows {
             true => front_door::poll_sip_of::<READ_BYTES>(&mut self.io, cx).map_ok(|sip| {
                 self.inbox = sip;
                 self.inbox.len()
@@ -35,20 +38,28 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
                 // As much again as has come: what is only announced costs nothing.
                 let earned = self.inbox.len().max(READ_BYTES);
                 let want = self.decoder.want(&self.inbox).max(READ_BYTES);
-                self.inbox.reserve(want.min(earned));
+                self.inbox.reserve(match self.flows {
+                    true => FLOW_BYTES,
+                    false => want.min(earned),
+                });
                 let mut reading = std::pin::pin!(self.io.read_buf(&mut self.inbox));
                 reading.poll_unpin(cx)
             }
         };
         match read {
-            Poll::Pending => Ok(false),
+            Poll::Pending => {
+                self.flows = false;
+                self.rest();
+                Ok(false)
+            }
             Poll::Ready(Ok(0)) => {
                 self.heard_all = true;
                 self.answering.hear_no_more();
                 self.times.partial(false, false, clock::now());
                 Ok(true)
             }
-            Poll::Ready(Ok(_)) => {
+            Poll::Ready(Ok(read)) => {
+                self.flows = read >= READ_BYTES;
                 self.times.read(clock::now());
                 Ok(true)
             }
@@ -56,35 +67,48 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         }
     }
 
-    /// Takes frames out of what was read, as long as there is room for what they ask for; whether there were any.
-    pub(super) fn listen(&mut self) -> bool {
-        let mut heard = false;
-        while self.may_hear() && !self.inbox.is_empty() {
+    /// Takes up to so many frames out of what was read, as long as there is room for what they ask for; whether there
+    /// were any.
+    pub(super) fn listen(&mut self, frames: &mut usize) -> bool {
+        if self.inbox.is_empty() {
+            return false;
+        }
+        let (before, now, mut is_partial) = (*frames, clock::now(), false);
+        while *frames > 0 && self.may_hear() && !self.inbox.is_empty() {
             match self.decoder.decode(&mut self.inbox) {
                 Ok(Some(frame)) => {
-                    heard = true;
-                    self.house.transport.metrics.read.inc();
+                    *frames -= 1;
                     match self.session.receive(frame) {
-                        Ok(event) => self.heed(event),
+                        Ok(event) => self.heed(event, now),
                         Err(violation) => self.dismiss(violation),
                     }
                 }
-                Ok(None) => break,
+                Ok(None) => {
+                    is_partial = !self.heard_all;
+                    break;
+                }
                 Err(violation) => self.dismiss(violation),
             }
         }
-        if self.inbox.is_empty() {
-            // A resting connection keeps no buffer.
-            self.inbox = BytesMut::new();
+        if !self.flows {
+            self.rest();
         }
-        let is_partial = !self.inbox.is_empty() && self.may_hear() && !self.heard_all;
-        if is_partial || heard {
-            self.times.partial(heard, is_partial, clock::now());
+        let heard = before - *frames;
+        self.house.transport.metrics.read.inc_by(heard as u64);
+        if is_partial || heard > 0 {
+            self.times.partial(heard > 0, is_partial, now);
         }
-        heard
+        heard > 0
     }
 
-    fn heed(&mut self, event: Event) {
+    /// A resting connection keeps no buffer.
+    fn rest(&mut self) {
+        if self.inbox.is_empty() {
+            self.inbox = BytesMut::new();
+        }
+    }
+
+    fn heed(&mut self, event: Event, now: Instant) {
         match event {
             Event::Hello { meta, answer } => {
                 self.token = meta.token;
@@ -97,7 +121,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
                 header,
                 meta,
                 payload,
-            } => self.begin(header, meta, payload),
+            } => self.begin(header, meta, payload, now),
             Event::Data { header, payload } => {
                 self.answering.more(header.corr_id, payload, header.ends());
             }
