@@ -167,16 +167,27 @@ async fn what_is_set_by_hand_is_shown_recorded_and_gone_with_the_next_config() {
     );
     let said: Value = serde_json::from_slice(&limit.await.body).unwrap();
     assert_eq!(said["until"], "the next config is in force");
+    let gates = node.read("/v1/gates").await;
+    let opcode = gates["transport"][0]["gate"].as_str().unwrap().to_owned();
+    let path = format!("/v1/gates/{opcode}/limit");
+    let set = node
+        .ask("PUT", &path, Some(OPERATOR), r#"{"limit":5}"#)
+        .await;
+    assert_eq!(set.status, 200, "{opcode}");
     let shown = node.read("/v1/config").await;
     let overrides = shown["overrides"].as_array().unwrap();
-    assert_eq!(overrides.len(), 2, "{overrides:?}");
+    assert_eq!(overrides.len(), 3, "{overrides:?}");
+    assert_eq!(
+        (&overrides[2]["name"], &overrides[2]["now"]),
+        (&Value::from(&*opcode), &5.into())
+    );
     assert_eq!(
         (&overrides[0]["configured"], &overrides[0]["now"]),
         (&3.into(), &9.into())
     );
     let gates = node.read("/v1/gates").await;
     assert_eq!(gates["gates"][0]["limit"], 2);
-    assert!(gates["transport"][0]["limit"].as_u64() > Some(0), "{gates}");
+    assert_eq!(gates["transport"][0]["limit"], 5);
     let text = shown.to_string();
     assert!(!text.contains(OPERATOR) && !text.contains(READER), "{text}");
 
@@ -185,6 +196,7 @@ async fn what_is_set_by_hand_is_shown_recorded_and_gone_with_the_next_config() {
     let lines = [
         ("token ops", "set-weight", "gold", "done"),
         ("token ops", "set-limit", "api", "done"),
+        ("token ops", "set-limit", &*opcode, "done"),
         ("nobody known", "reload", "", "forbidden"),
     ];
     eventually("each is in the log", PATIENCE, async || {
@@ -212,7 +224,9 @@ async fn what_is_set_by_hand_is_shown_recorded_and_gone_with_the_next_config() {
         shown["generation"] == 2 && shown["overrides"].as_array().unwrap().is_empty()
     })
     .await;
-    assert_eq!(node.read("/v1/gates").await["gates"][0]["limit"], 8);
+    let gates = node.read("/v1/gates").await;
+    assert_eq!(gates["gates"][0]["limit"], 8);
+    assert_ne!(gates["transport"][0]["limit"], 5);
 }
 
 // req: ND-09, KN-14

@@ -32,6 +32,7 @@ mod gates;
 mod guard;
 mod journal;
 mod metrics;
+mod opcode_gates;
 pub(crate) mod openapi;
 pub(crate) mod reference;
 mod reject;
@@ -78,10 +79,8 @@ impl Overlay {
 
 fn opcodes(transport: &Arc<Transport>) -> Vec<GateView> {
     let gates = transport.gates().into_iter();
-    let named = gates.map(|(key, report)| {
-        let name = format!("{}/{}", key.app_proto, key.opcode);
-        GateView::of(name, &report)
-    });
+    let named = gates
+        .map(|(key, report)| GateView::of(opcode_gates::name(key.app_proto, key.opcode), &report));
     named.collect()
 }
 

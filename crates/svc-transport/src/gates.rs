@@ -20,6 +20,19 @@ pub struct OpcodeKey {
     pub waiting: u32,
 }
 
+/// How many may be inside a gate of the config at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GateLimit {
+    /// The service.
+    pub app_proto: u16,
+    /// What it is asked for.
+    pub opcode: u16,
+    /// As the config, or the service, says.
+    pub configured: u32,
+    /// Until the next config is in force.
+    pub now: u32,
+}
+
 /// The services of a node, by `app_proto`.
 pub type Services = BTreeMap<u16, Arc<dyn Handler>>;
 
@@ -29,6 +42,7 @@ pub(crate) struct Gates(Gate<OpcodeKey>);
 /// An opcode, as the config has it, and its gate.
 #[derive(Clone)]
 pub(crate) struct Entry {
+    pub(crate) app_proto: u16,
     pub(crate) opcode: Opcode,
     pub(crate) handler: Arc<dyn Handler>,
     pub(crate) gate: KeyHandle<OpcodeKey>,
@@ -47,12 +61,28 @@ impl Counter {
         space.get(&opcode).ok_or(oap::Refusal::NoOpcode)
     }
 
+    /// Every opcode.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.spaces.values().flat_map(BTreeMap::values)
+    }
+
     /// Takes the limits of the config, whatever they were before.
     pub(crate) fn renew(&self) {
-        for entry in self.spaces.values().flat_map(BTreeMap::values) {
+        for entry in self.entries() {
             if let Err(error) = entry.gate.resize(entry.opcode.inflight) {
                 tracing::error!(%error, opcode = entry.opcode.name, "a gate keeps its limit");
             }
+        }
+    }
+}
+
+impl Entry {
+    pub(crate) fn limit(&self) -> GateLimit {
+        GateLimit {
+            app_proto: self.app_proto,
+            opcode: self.opcode.code,
+            configured: self.opcode.inflight,
+            now: self.gate.limit(),
         }
     }
 }
@@ -85,6 +115,7 @@ impl Gates {
                 space.insert(
                     opcode.code,
                     Entry {
+                        app_proto: *app_proto,
                         opcode,
                         handler,
                         gate,

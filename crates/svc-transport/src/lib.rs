@@ -22,7 +22,7 @@ mod work;
 
 pub use body::Body;
 pub use echo::{ECHO, Echo};
-pub use gates::{OpcodeKey, Services};
+pub use gates::{GateLimit, OpcodeKey, Services};
 pub use reject::{Reason, Refusal, reasons};
 pub use service::{Ask, BrokenOff, Handler, Opcode, Outflow, Reply};
 pub use transport::Transport;

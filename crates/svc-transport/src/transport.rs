@@ -14,7 +14,7 @@ use oap::{Codec, Flags, Hello};
 use rate_quota::Rate;
 
 use crate::config::TransportText;
-use crate::gates::{Counter, Gates, OpcodeKey, Services};
+use crate::gates::{Counter, Entry, GateLimit, Gates, OpcodeKey, Services};
 use crate::metrics::Metrics;
 use crate::work::Serving;
 
@@ -94,6 +94,22 @@ impl Transport {
     /// The gates of its opcodes, those of earlier configs included, the hardest pressed first.
     pub fn gates(&self) -> Vec<(OpcodeKey, KeyReport<OpcodeKey>)> {
         self.gates.report()
+    }
+
+    /// Lets so many into the gate of an opcode at once, until the next config is in force; nothing where the opcode is
+    /// not known, or the limit not allowed.
+    pub fn set_gate_limit(&self, app_proto: u16, opcode: u16, limit: u32) -> Option<GateLimit> {
+        let plan = self.plan();
+        let entry = plan.counter.find(app_proto, opcode).ok()?;
+        entry.gate.resize(limit).ok()?;
+        Some(entry.limit())
+    }
+
+    /// The gates of the config whose limit is not as it says.
+    pub fn limits_set(&self) -> Vec<GateLimit> {
+        let plan = self.plan();
+        let limits = plan.counter.entries().map(Entry::limit);
+        limits.filter(|one| one.now != one.configured).collect()
     }
 
     /// Kills `count` workers, in the middle of whatever they do.

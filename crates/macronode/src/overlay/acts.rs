@@ -107,11 +107,15 @@ impl Desk {
     }
 
     /// Gives a gate another limit.
-    pub(crate) fn set_limit(&self, route: &str, asked: &LimitAsked) -> Result<Set, Refusal> {
+    pub(crate) fn set_limit(&self, name: &str, asked: &LimitAsked) -> Result<Set, Refusal> {
         within("limit", asked.limit, LIMIT_MAX)?;
-        let gateway = self.gateway.as_ref().ok_or(Refusal::ServiceOff)?;
-        let set = gateway.set_gate_limit(route, asked.limit);
-        let set = set.map_err(|_| Refusal::UnknownGate)?;
+        if self.gateway.is_none() && self.transport.is_none() {
+            return Err(Refusal::ServiceOff);
+        }
+        let gateway = self.gateway.as_ref();
+        let of_route = gateway.and_then(|gateway| gateway.set_gate_limit(name, asked.limit).ok());
+        let set = of_route.or_else(|| self.set_opcode_limit(name, asked.limit));
+        let set = set.ok_or(Refusal::UnknownGate)?;
         Ok(Set { set, until: UNTIL })
     }
 }

@@ -129,7 +129,7 @@ pub(crate) struct QueueView {
 pub(crate) struct GatesView {
     /// Of the gateway's routes; these can be set.
     pub(crate) gates: Vec<GateView>,
-    /// Of the transport's opcodes, as `app_proto/opcode`.
+    /// Of the transport's opcodes, as `transport:APP_PROTO:OPCODE`; these can be set, too.
     pub(crate) transport: Vec<GateView>,
     /// Of the overlay itself.
     pub(crate) overlay: Vec<GateView>,
@@ -285,13 +285,14 @@ impl Desk {
 
     pub(crate) fn config(&self) -> ConfigView {
         let (status, gateway) = (self.reloader.status(), self.gateway.as_ref());
+        let by_hand = gateway.map_or_else(Vec::new, |gateway| gateway.overrides());
         ConfigView {
             generation: status.generation,
             file: status.file.map(|file| file.display().to_string()),
             reloads: status.reloads,
             last_result: status.last_result,
             last_error: status.last_error,
-            overrides: gateway.map_or_else(Vec::new, |gateway| gateway.overrides()),
+            overrides: by_hand.into_iter().chain(self.limits_set()).collect(),
             config: self.reloader.document(),
         }
     }

@@ -99,6 +99,27 @@ async fn a_gate_is_of_all_connections_and_a_new_config_moves_its_limit() {
     assert_eq!((report.capacity, report.in_use), (1, 2));
 }
 
+// req: TR-05, ND-09
+#[tokio::test]
+async fn a_limit_set_by_hand_holds_until_the_next_config() {
+    let house = House::open(gated(1, 0)).await;
+    let mut peer = Peer::greeted(&house).await;
+    let set = house.transport.set_gate_limit(PROBE, WAIT, 2).unwrap();
+    assert_eq!((set.configured, set.now), (1, 2));
+    assert_eq!(house.transport.limits_set(), [set]);
+    for _ in 0..2 {
+        peer.ask(PROBE, WAIT, b"").await;
+    }
+    until("both are under way", || house.live() == 2).await;
+    assert_eq!(house.transport.set_gate_limit(PROBE, 99, 2), None);
+    assert_eq!(house.transport.set_gate_limit(99, WAIT, 2), None);
+    assert_eq!(house.transport.set_gate_limit(PROBE, WAIT, 0), None);
+    house.transport.prepare(&gated(1, 0)).unwrap()();
+    assert_eq!(house.transport.limits_set(), []);
+    peer.ask(PROBE, WAIT, b"").await;
+    assert_eq!(peer.answer().await.1, 429);
+}
+
 // req: TR-05
 #[tokio::test]
 async fn a_full_queue_answers_busy_at_once() {
