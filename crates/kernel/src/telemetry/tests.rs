@@ -247,16 +247,52 @@ fn a_process_logs_once_and_its_panics_are_log_lines() {
         Err(InitError::Twice)
     ));
     assert!(first.close(Duration::from_secs(10)));
+    a_backtrace_is_read_on_a_thread_of_its_own();
 
+    panics::log_panics();
     let log = log(Format::Json, "error");
     log.with(|| {
         let caught = std::panic::catch_unwind(|| panic!("by {}", "design"));
         assert!(caught.is_err());
     });
-    let _restore = std::panic::take_hook();
-    let object = &objects(&log.lines())[0];
+    let objects = objects(&log.lines());
+    let object = &objects[0];
     assert_eq!(object["target"], "panic");
     assert_eq!(object["message"], "by design");
     let location = object["location"].as_str().unwrap();
     assert!(location.contains("telemetry/tests.rs"), "{location}");
+    assert!(object.get("backtrace").is_none(), "it is not read there");
+    let _restore = std::panic::take_hook();
+}
+
+/// Part of the test above: a process has one hook.
+fn a_backtrace_is_read_on_a_thread_of_its_own() {
+    let (said, heard) = std::sync::mpsc::channel();
+    let subscriber = Registry::default().with(Told(std::sync::Mutex::new(said)));
+    std::panic::set_hook(Box::new(|info| {
+        panics::log(info, std::backtrace::Backtrace::force_capture());
+    }));
+    dispatcher::with_default(&Dispatch::new(subscriber), || {
+        let caught = std::panic::catch_unwind(|| panic!("by design"));
+        assert!(caught.is_err());
+    });
+    let mut threads = (0..2).map(|_| heard.recv_timeout(Duration::from_secs(60)).unwrap());
+    let own = thread::current().name().map(str::to_owned);
+    assert_eq!(threads.next(), Some(own), "the line comes from who panics");
+    assert_eq!(threads.next(), Some(Some("backtrace".to_owned())));
+}
+
+/// Says on which thread each event came.
+struct Told(std::sync::Mutex<std::sync::mpsc::Sender<Option<String>>>);
+
+impl Layer<Registry> for Told {
+    fn on_event(
+        &self,
+        _event: &tracing::Event<'_>,
+        _context: tracing_subscriber::layer::Context<'_, Registry>,
+    ) {
+        let name = thread::current().name().map(str::to_owned);
+        // Whoever has heard enough is gone.
+        let _ = self.0.lock().unwrap().send(name);
+    }
 }
