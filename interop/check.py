@@ -104,12 +104,18 @@ def check_heads(vectors):
         same(name, (head.encode() + body).hex(), one["hex"])
 
 
+def check_tenants(vectors):
+    for one in vectors["tenants"]:
+        same(one["name"], f"{oap1.tenant_id(one['name']):032x}", one["tenant"])
+
+
 def vectors(path):
     with open(path, encoding="utf-8") as file:
         all_vectors = json.load(file)
     check_frames(all_vectors)
     check_caps(all_vectors)
     check_heads(all_vectors)
+    check_tenants(all_vectors)
     print(sum(len(part) for part in all_vectors.values()), "vectors hold")
 
 

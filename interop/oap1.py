@@ -270,3 +270,52 @@ def _check_growth(decoded, received):
         raise Refused("decoded-cap")
     if decoded > DECODED_FLOOR and decoded > received * DECODED_RATIO:
         raise Refused("decoded-ratio")
+
+
+BLAKE3_IV = (
+    0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19,
+)  # fmt: skip
+BLAKE3_ORDER = (2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8)
+BLAKE3_MIXES = (
+    (0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15),
+    (0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14),
+)  # fmt: skip
+CHUNK_START, CHUNK_END, ROOT = 1, 2, 8
+
+
+def mixed(state, where, x, y):
+    a, b, c, d = where
+    for word, left, right in ((x, 16, 12), (y, 8, 7)):
+        state[a] = (state[a] + state[b] + word) & 0xFFFFFFFF
+        state[d] = turned(state[d] ^ state[a], left)
+        state[c] = (state[c] + state[d]) & 0xFFFFFFFF
+        state[b] = turned(state[b] ^ state[c], right)
+
+
+def turned(word, bits):
+    return (word >> bits) | (word << (32 - bits)) & 0xFFFFFFFF
+
+
+def compressed(chain, block, flags):
+    words = struct.unpack("<16I", block.ljust(64, b"\0"))
+    state = [*chain, *BLAKE3_IV[:4], 0, 0, len(block), flags]
+    for _ in range(7):
+        for pair, where in enumerate(BLAKE3_MIXES):
+            mixed(state, where, words[2 * pair], words[2 * pair + 1])
+        words = [words[at] for at in BLAKE3_ORDER]
+    return [state[at] ^ state[at + 8] for at in range(8)]
+
+
+def tenant_id(name):
+    """The first 16 bytes of BLAKE3 of a name, which is no longer than one of its chunks."""
+    data = name.encode()
+    if len(data) > 1024:
+        raise ValueError("no tenant has such a name")
+    blocks = [data[at : at + 64] for at in range(0, len(data), 64)] or [b""]
+    chain = list(BLAKE3_IV)
+    for number, block in enumerate(blocks):
+        flags = CHUNK_START if number == 0 else 0
+        if number == len(blocks) - 1:
+            flags |= CHUNK_END | ROOT
+        chain = compressed(chain, block, flags)
+    return int.from_bytes(struct.pack("<4I", *chain[:4]), "big")

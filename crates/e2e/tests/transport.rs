@@ -182,8 +182,9 @@ async fn a_framed_request_is_admitted_like_any_other() {
 }
 
 // req: GW-19
+// attack: H-02
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_token_of_a_frame_is_a_bearer_token() {
+async fn the_token_of_a_frame_is_a_bearer_token_and_says_the_tenant() {
     let upstream = Upstream::start().await.unwrap();
     let root = "0123456789abcdef".repeat(4);
     let keys = format!(
@@ -197,8 +198,19 @@ async fn the_token_of_a_frame_is_a_bearer_token() {
     let send = ["send", &frames, "--url", "http://gate.test/"];
     let without = oap(&send).await;
     assert!(without.stderr.starts_with("401\n"), "{}", without.printed());
-    let with = oap(&[&send[..], &["--token", minted.stdout.trim()]].concat()).await;
-    assert_eq!(with.code, Some(0), "{}", with.printed());
+    let with = [&send[..], &["--token", minted.stdout.trim()]].concat();
+    let let_in = oap(&with).await;
+    assert_eq!(let_in.code, Some(0), "{}", let_in.printed());
+    let own = oap(&[&with[..], &["--tenant", "acme"]].concat()).await;
+    assert_eq!(own.code, Some(0), "{}", own.printed());
+    let other = oap(&[&with[..], &["--tenant", "other"]].concat()).await;
+    assert!(other.stderr.starts_with("403\n"), "{}", other.printed());
+    assert!(
+        other.stdout.contains("tenant-unproven"),
+        "{}",
+        other.printed()
+    );
+    assert_eq!(upstream.received(), 2);
     node.end().await;
 }
 

@@ -18,7 +18,7 @@ use http_rules::deadline::{REQUEST_TIMEOUT, request_timeout};
 use http_rules::forward::strip_hop_by_hop;
 use oap::app_proto;
 use oap::bridge::{REQUEST, RequestHead, put_fields};
-use svc_gateway::{Answer, Gateway};
+use svc_gateway::{Answer, Claim, Gateway};
 use svc_transport::config::TransportText;
 use svc_transport::{
     Ask, Body, BrokenOff, Echo, Handler, Opcode, Outflow, Refusal, Reply, Services,
@@ -75,11 +75,16 @@ impl Bridge {
             rest: body,
             fault: fault.clone(),
         };
-        let request = request(head, Upload::fed(brought), ask)?;
+        let mut request = request(head, Upload::fed(brought), ask)?;
+        if ask.tenant != 0 {
+            request.extensions_mut().insert(claim(ask.tenant, &fault));
+        }
         let response = self.gateway.call(request, &ask.visit).await;
         // What is wrong with the frames is not the gateway's to say.
         match fault.get() {
-            Some(refusal @ (Refusal::Protocol(_) | Refusal::Broken(_))) => Err(*refusal),
+            Some(refusal @ (Refusal::Protocol(_) | Refusal::Broken(_) | Refusal::Tenant)) => {
+                Err(*refusal)
+            }
             _ => reply(response),
         }
     }
@@ -90,6 +95,10 @@ impl Handler for Bridge {
         &OPCODES
     }
 
+    fn proves_tenants(&self) -> bool {
+        true
+    }
+
     fn repeats(&self, _opcode: &Opcode, ask: &Ask) -> bool {
         ask.whole().is_some_and(|head| method_is_idempotent(head))
     }
@@ -97,6 +106,18 @@ impl Handler for Bridge {
     fn handle<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, Result<Reply, Refusal>> {
         self.cross(ask).boxed()
     }
+}
+
+/// That the credential says this tenant. Where it says another, or none, that is the fault of the frame.
+fn claim(tenant: u128, fault: &Arc<OnceLock<Refusal>>) -> Claim {
+    let fault = fault.clone();
+    Claim(Arc::new(move |name| {
+        let is_true = name.is_some_and(|name| oap::tenant_id(name) == tenant);
+        if !is_true {
+            let _said_before = fault.set(Refusal::Tenant).is_err();
+        }
+        is_true
+    }))
 }
 
 fn method_is_idempotent(head: &[u8]) -> bool {

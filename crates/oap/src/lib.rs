@@ -20,6 +20,7 @@ mod meta;
 mod problem;
 mod refusal;
 mod session;
+mod tenant;
 mod violation;
 
 pub use comp::{Codec, Inflater};
@@ -34,6 +35,7 @@ pub use meta::{BadMeta, Meta};
 pub use problem::{Directive, Problem};
 pub use refusal::Refusal;
 pub use session::{Event, Opening, Session, Unsent};
+pub use tenant::tenant_id;
 pub use violation::Violation;
 
 /// The opcode spaces that are the protocol's own; what is above belongs to whoever configures the node.

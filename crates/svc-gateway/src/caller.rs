@@ -35,7 +35,20 @@ pub(crate) struct Caller {
     pub(crate) weight: u32,
 }
 
+/// What a request that came by another way claims of who asks: told the tenant, if any, it says whether that is the one
+/// it means. Goes with the request as an extension.
+#[derive(Clone)]
+pub struct Claim(pub Arc<dyn Fn(Option<&str>) -> bool + Send + Sync>);
+
 impl Caller {
+    /// Refuses a claim that is not true.
+    pub(crate) fn believes(&self, parts: &Parts) -> Result<(), Refusal> {
+        match parts.extensions.get::<Claim>() {
+            Some(claim) if !(claim.0)(self.tenant()) => Err(Refusal::Forbidden),
+            _ => Ok(()),
+        }
+    }
+
     /// The work of this caller as the fair queue sees it.
     pub(crate) fn work(&self, deadline: Duration) -> Work {
         Work::of(self.class, self.key)

@@ -39,6 +39,7 @@ pub mod view;
 mod wall;
 
 pub use body::{Answer, BrokenOff};
+pub use caller::Claim;
 pub use gateway::Gateway;
 pub use live::{GateView, Override, Unknown};
 pub use reject::{Reason, reasons};

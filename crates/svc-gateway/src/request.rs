@@ -83,6 +83,7 @@ async fn travel(
     };
     let caller = caller::recognise(&plan, who, route.identity_required)?;
     let caller = &*journey.caller.insert(caller);
+    caller.believes(parts)?;
     let most_bytes = most_bytes(route, caller);
     let upload = draft.upload.as_ref();
     let length = upload.map(|upload| intake::announced(upload, most_bytes));

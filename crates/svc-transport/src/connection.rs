@@ -29,7 +29,7 @@ mod times;
 
 /// Turns one connection takes, and frames it is heard for, before others have theirs.
 const TURNS: usize = 16;
-const FRAMES: usize = 64;
+const FRAMES: usize = 16;
 /// How long, and for how many bytes, one that was told why it has to go is listened to: a reset would take the words
 /// back.
 const LINGER: Duration = Duration::from_millis(500);
@@ -48,6 +48,8 @@ pub(crate) struct Connection<IO> {
     inbox: BytesMut,
     /// As much comes at a time as is read at a time.
     flows: bool,
+    /// Whole frames are left in the inbox, for the next turn: until they are heard, no more is read.
+    behind: bool,
     /// The client has said all it will say.
     heard_all: bool,
     outbox: Outbox,
@@ -88,6 +90,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
             decoder: Decoder::default(),
             inbox: BytesMut::new(),
             flows: false,
+            behind: false,
             heard_all: false,
             outbox: Outbox::default(),
             answering: Answering::default(),

@@ -52,7 +52,7 @@ pub(crate) fn begin(transport: &Arc<Transport>, message: Message) -> Result<Begu
     let plan = transport.plan_in_force();
     let header = message.header;
     let entry = plan.counter.find(header.app_proto, header.code)?;
-    believe(&header)?;
+    believe(entry, &header)?;
     let (began, until) = (
         message.began,
         message.began + patience(entry, &message.meta),
@@ -110,11 +110,11 @@ fn hand_in(
     Ok(transport.workers()?.submit(unit)?)
 }
 
-/// A tenant is a claim. Credentials here say names and not numbers: so none of them says this one.
-fn believe(header: &Header) -> Result<(), Refusal> {
-    match header.tenant {
-        0 => Ok(()),
-        _ => Err(Refusal::Tenant),
+/// A tenant is a claim: who cannot hold it against a credential is not asked.
+fn believe(entry: &Entry, header: &Header) -> Result<(), Refusal> {
+    match header.tenant == 0 || entry.handler.proves_tenants() {
+        true => Ok(()),
+        false => Err(Refusal::Tenant),
     }
 }
 

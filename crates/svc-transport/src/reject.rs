@@ -73,7 +73,9 @@ impl Refusal {
             Refusal::Broken(violation) => return violation.to_string(),
             Refusal::Gate(_) => "this opcode has all it may have at once; come again later",
             Refusal::Work => "too many requests wait for a worker; come again later",
-            Refusal::Tenant => "no credential says this tenant; send 0",
+            Refusal::Tenant => {
+                "the credential says another tenant, or none; send 0, or a credential of this one"
+            }
             Refusal::BodySlow => "the request did not go on in time",
             Refusal::BodyGone => "the client left",
             Refusal::WorkerLost => "the worker that had the request ended; it was not repeated",

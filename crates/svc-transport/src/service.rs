@@ -35,6 +35,12 @@ pub trait Handler: Send + Sync + 'static {
     /// What it can be asked.
     fn opcodes(&self) -> &'static [Opcode];
 
+    /// Whether it holds the tenant that a request claims against what the credential says, and refuses where they
+    /// differ. Else a claim is refused before it is asked.
+    fn proves_tenants(&self) -> bool {
+        false
+    }
+
     /// Whether this request may be done again when its worker dies. One whose body comes as a stream never is.
     fn repeats(&self, opcode: &Opcode, _ask: &Ask) -> bool {
         opcode.idempotent
@@ -56,7 +62,7 @@ pub struct Ask {
     pub app_proto: u16,
     /// What for.
     pub opcode: u16,
-    /// On whose account, as the client claims; nothing is granted for it.
+    /// On whose account, as the client claims, by [`oap::tenant_id`]; 0 is "as the credential says".
     pub tenant: u128,
     /// The credential: its own, or the one of its connection's HELLO.
     pub token: Option<Bytes>,

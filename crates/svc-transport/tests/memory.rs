@@ -131,10 +131,55 @@ fn pause() {
 
 const PEERS: usize = 1_000;
 
+/// A request for the echo of a few bytes.
+fn small_request(corr_id: u64) -> [u8; 48] {
+    let mut frame = [7; 48];
+    frame[..4].copy_from_slice(&48_u32.to_be_bytes());
+    frame[4..12].copy_from_slice(&[0, 1, 0, 1, 0, 1, 0, 2]);
+    frame[12..30].fill(0);
+    frame[30..38].copy_from_slice(&corr_id.to_be_bytes());
+    frame
+}
+
+/// Both tests count the same bytes.
+static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+// req: TR-02, TR-06
+#[test]
+fn a_connection_that_sends_faster_than_it_is_heard_costs_no_more_for_it() {
+    const REQUESTS: u64 = 200_000;
+    let _alone = ONE_AT_A_TIME.lock().unwrap();
+    let address = transport();
+    let mut peer = greeted(address);
+    let mut reading = peer.try_clone().unwrap();
+    let (before, mut most) = (settled(), 0);
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a peer that hears as fast as it speaks; it is joined"
+    )]
+    let hearing = std::thread::spawn(move || {
+        let (mut left, mut buffer) = (REQUESTS as usize * 48, vec![0; 64 * 1024]);
+        while left > 0 {
+            let read = reading.read(&mut buffer).unwrap();
+            assert!(read > 0, "the connection ended");
+            left -= read;
+        }
+    });
+    for first in (2..2 + REQUESTS).step_by(1_000) {
+        let frames: Vec<u8> = (first..first + 1_000).flat_map(small_request).collect();
+        peer.write_all(&frames).unwrap();
+        most = most.max(live() - before);
+    }
+    hearing.join().unwrap();
+    println!("at most {most} bytes");
+    assert!(most < 2 * 1024 * 1024, "{most}");
+}
+
 // req: TR-02, TR-06
 // attack: G-02, G-03, G-08
 #[test]
 fn a_connection_costs_what_it_has_sent_and_not_what_it_announces() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap();
     let address = transport();
     drop(greeted(address));
     let before = settled();

@@ -56,6 +56,9 @@ pub(crate) struct AskArgs {
     /// A header of a request over the bridge, `name: value`; may be repeated.
     #[arg(short = 'H', long = "header", value_name = "HEADER", requires = "url")]
     pub(crate) headers: Vec<String>,
+    /// Refuse to be taken for anybody but this tenant; 0 is sent without.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tenant: Option<String>,
     /// Compress what is sent, where the node can read it.
     #[arg(long)]
     pub(crate) compress: bool,

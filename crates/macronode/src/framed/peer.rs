@@ -93,6 +93,7 @@ impl Question {
             ask: Ask {
                 app_proto,
                 opcode,
+                tenant: args.tenant.as_deref().map_or(0, oap::tenant_id),
                 compress: args.compress,
                 ..Ask::default()
             },

@@ -11,6 +11,8 @@ pub(crate) struct Examples {
     pub(crate) refused: Vec<(&'static str, Bytes)>,
     pub(crate) caps: Vec<(&'static str, Bytes)>,
     pub(crate) heads: Vec<(&'static str, Bytes)>,
+    /// By name: short, not ASCII, as long as a block of BLAKE3, and longer.
+    pub(crate) tenants: Vec<String>,
 }
 
 pub(crate) fn all() -> Examples {
@@ -19,6 +21,12 @@ pub(crate) fn all() -> Examples {
         refused: refused(),
         caps: caps(),
         heads: heads(),
+        tenants: vec![
+            "acme".to_owned(),
+            "größe".to_owned(),
+            "x".repeat(64),
+            "y".repeat(100),
+        ],
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) fn json(examples: &Examples) -> Value {
         "refused": each(&examples.refused, refused),
         "caps": each(&examples.caps, cap),
         "heads": each(&examples.heads, head),
+        "tenants": examples.tenants.iter().map(|name| tenant(name)).collect::<Value>(),
     })
 }
 
@@ -36,6 +37,10 @@ pub(crate) fn table(examples: &Examples) -> String {
     };
     let rows: String = examples.frames.iter().map(row).collect();
     format!("```text\n{rows}```\n")
+}
+
+fn tenant(name: &str) -> Value {
+    json!({ "name": name, "tenant": format!("{:032x}", oap::tenant_id(name)) })
 }
 
 fn frame(name: &str, one: &Frame) -> Value {

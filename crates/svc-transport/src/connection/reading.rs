@@ -26,7 +26,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
 
     /// Reads what has come; whether something has.
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> std::io::Result<bool> {
-        if self.heard_all || !self.may_hear() {
+        if self.heard_all || self.behind || !self.may_hear() {
             return Ok(false);
         }
         let read = match self.inbox.is_empty() && !self.flows {
@@ -90,6 +90,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
                 Err(violation) => self.dismiss(violation),
             }
         }
+        self.behind = *frames == 0 && !self.inbox.is_empty();
         if !self.flows {
             self.rest();
         }
