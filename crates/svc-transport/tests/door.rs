@@ -9,6 +9,8 @@
 mod attacks;
 #[path = "door/flow.rs"]
 mod flow;
+#[path = "door/hostile.rs"]
+mod hostile;
 #[path = "door/house.rs"]
 mod house;
 #[path = "door/keys.rs"]
