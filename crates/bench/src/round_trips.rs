@@ -1,7 +1,7 @@
 //! What a round trip costs a node by either of its doors: one handler, the doors' own code, nothing behind it.
 //!
-//! Requests and answers have 1 KiB of body. Over HTTP/1.1 each request under way has a connection of its own, as it must;
-//! over HTTP/2 and in frames all share one. Only the node's processor time is counted.
+//! Requests and answers have 1 KiB of body. Over HTTP/1.1 each request under way has a connection of its own, as it
+//! must; over HTTP/2 and in frames all share one. Only the node's processor time is counted.
 
 pub mod doors;
 mod flood;
@@ -23,7 +23,8 @@ use frames::Asker;
 /// What it is called by.
 pub const NAME: &str = "round-trips";
 /// One sentence for the list.
-pub const ABOUT: &str = "the same handler asked in frames, over HTTP/1.1 and over HTTP/2; others beside 10,000 pipelined";
+pub const ABOUT: &str =
+    "the same handler asked in frames and over HTTP; others beside 10,000 pipelined requests";
 
 const BODY: usize = 1_024;
 /// Requests under way.

@@ -38,7 +38,9 @@ pub(crate) struct Caller {
 /// What a request that came by another way claims of who asks: told the tenant, if any, it says whether that is the one
 /// it means. Goes with the request as an extension.
 #[derive(Clone)]
-pub struct Claim(pub Arc<dyn Fn(Option<&str>) -> bool + Send + Sync>);
+pub struct Claim(pub Arc<IsMeant>);
+
+type IsMeant = dyn Fn(Option<&str>) -> bool + Send + Sync;
 
 impl Caller {
     /// Refuses a claim that is not true.

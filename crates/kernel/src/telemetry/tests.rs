@@ -267,6 +267,10 @@ fn a_process_logs_once_and_its_panics_are_log_lines() {
 
 /// Part of the test above: a process has one hook.
 fn a_backtrace_is_read_on_a_thread_of_its_own() {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "two threads of a test, and two words between them"
+    )]
     let (said, heard) = std::sync::mpsc::channel();
     let subscriber = Registry::default().with(Told(std::sync::Mutex::new(said)));
     std::panic::set_hook(Box::new(|info| {

@@ -272,7 +272,7 @@ pub(crate) static ROUTES: [Route; 17] = [
         ..acts::<Set>(
             "/v1/gates/{name}/limit",
             "set-limit",
-            "gives the gate of a route, or of an opcode (`transport:2:1`), another limit, until the next config is in force",
+            "gives the gate of a route or an opcode (`transport:2:1`) another limit, until the next config is in force",
             Deed::SetLimit,
         )
     },
