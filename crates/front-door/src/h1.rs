@@ -8,7 +8,7 @@ use std::task::Poll;
 use bytes::Bytes;
 use http::header::HeaderMap;
 use http::{Response, StatusCode};
-use http1_wire::{Framing, Request, Terms, Unreadable};
+use http1_wire::{Framing, Request, Terms, Unreadable, spare};
 
 use crate::door::{House, Panicked};
 use crate::reply::Whole;
@@ -171,7 +171,7 @@ where
         (parts.status, parts.headers) = (StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new());
     }
     let told = seat.begin_answer(&parts, &terms, &body);
-    seat.keep(parts.headers);
+    spare::put_fields(parts.headers);
     seat.seal(parts.extensions.remove());
     let sent = seat.send(&mut feed, told.framing, body).await;
     seat.seal(None);

@@ -6,6 +6,7 @@ use http::{HeaderMap, Method, StatusCode, Version, header};
 use crate::fault::Fault;
 use crate::fields::{self, Said};
 use crate::scan::Scan;
+use crate::spare;
 
 /// What decides, beside the answer itself, how its body is framed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,7 +102,7 @@ fn begins_well(inbox: &[u8]) -> Result<(), Fault> {
 fn answer(head: &Bytes, scan: &Scan, asked: Asked) -> Result<Answer, Fault> {
     let first = scan.end(0, head, 0);
     let (version, status) = status_line(&head[..first.saturating_sub(1)])?;
-    let (mut headers, mut said) = (HeaderMap::new(), Said::default());
+    let (mut headers, mut said) = (spare::take_fields(), Said::default());
     fields::read(head, scan, (1, first + 1), &mut headers, |name, value| {
         said.hear(name, value).map(|()| true)
     })?;

@@ -16,6 +16,7 @@ mod fields;
 mod reply;
 mod request;
 mod scan;
+pub mod spare;
 
 pub use answer::{Answer, Asked, Framing, HeadReader};
 pub use ask::{Ask, Payload, Sending, chunk_head, write_head, write_trailers};

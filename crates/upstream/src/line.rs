@@ -6,6 +6,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use bytes::{Bytes, BytesMut};
 use http::{Response, header};
+use http1_wire::spare::{self, READ_BYTES};
 use http1_wire::{Answer, Asked, BodyReader, Fault, Framing, HeadReader, Piece};
 use hyper::body::{Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
@@ -16,8 +17,6 @@ use crate::outgoing::{BoxError, Outgoing};
 use crate::switched::Switched;
 use crate::upload::{Upload, UploadError};
 
-/// Read at once where nothing is known: most answers are smaller.
-const READ_BYTES: usize = 8 * 1024;
 /// A read with less room than this is not worth it.
 const LITTLE_BYTES: usize = 1024;
 /// Read at once at most, where more is known to come.
@@ -61,7 +60,7 @@ pub(crate) struct Line {
     read: bool,
     /// Whether the last read took all the room there was: more is likely there.
     full: bool,
-    /// Whether there was more room than a connection between two requests may keep.
+    /// Whether there was more room than is shared with others.
     large: bool,
     generation: u32,
     head_bytes: usize,
@@ -128,8 +127,16 @@ impl Line {
         if !self.upload.is_over() {
             let _over_or_not = self.send(&mut deaf());
         }
-        if self.large {
-            self.rest();
+        if self.inbox.is_empty() {
+            self.gives_back_room();
+        }
+    }
+
+    /// Others may need it; who still holds a part of what came keeps that.
+    fn gives_back_room(&mut self) {
+        let inbox = std::mem::take(&mut self.inbox);
+        if !std::mem::take(&mut self.large) && inbox.capacity() > 0 {
+            spare::put_inbox(inbox);
         }
     }
 
@@ -250,6 +257,9 @@ impl Line {
 
     /// Reads once, into room for `least` bytes; zero is the end.
     fn fill(&mut self, least: usize, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if self.inbox.capacity() == 0 {
+            self.inbox = spare::take_inbox();
+        }
         let room = self.inbox.capacity() - self.inbox.len();
         if room < least {
             let usual = if self.full {
@@ -258,10 +268,15 @@ impl Line {
                 READ_BYTES
             };
             let wanted = least.max(usual);
-            self.large |= wanted > READ_BYTES;
+            self.large |= wanted > READ_BYTES || !self.inbox.is_empty();
             self.inbox.reserve(wanted);
         }
-        let filled = ready!(pin!(self.io.read_buf(&mut self.inbox)).poll(cx));
+        let Poll::Ready(filled) = pin!(self.io.read_buf(&mut self.inbox)).poll(cx) else {
+            if !self.large {
+                spare::put_inbox_if_whole(&mut self.inbox);
+            }
+            return Poll::Pending;
+        };
         self.read |= matches!(filled, Ok(1..));
         self.full = self.inbox.capacity() == self.inbox.len();
         Poll::Ready(filled)

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
-use http1_wire::{Payload, Sending, chunk_head, write_trailers};
+use http1_wire::{Payload, Sending, chunk_head, spare, write_trailers};
 use hyper::body::Body;
 use tokio::io::AsyncWrite;
 
@@ -14,8 +14,6 @@ use crate::ask::Ask;
 use crate::io::Io;
 use crate::outgoing::{BoxError, ClientBody, Outgoing};
 
-/// Kept of a head's buffer while its connection rests.
-const KEPT_BYTES: usize = 1024;
 /// Pieces of a body that leave together, and about how many bytes.
 const PIECES: usize = 4;
 const GATHERED_BYTES: usize = 64 * 1024;
@@ -82,7 +80,7 @@ impl Upload {
             Outgoing::Stream(body) => Payload::Some(body.size_hint().exact()),
         };
         self.lead.clear();
-        self.sending = ask.write(&mut self.lead, host, payload);
+        self.sending = ask.write(self.room(), host, payload);
         self.ended = self.sending == Sending::Length(0);
         self.closed = self.ended;
         (self.said, self.flushed, self.wrote) = (0, false, false);
@@ -98,8 +96,14 @@ impl Upload {
     /// Gives back what a connection at rest does not need.
     pub(crate) fn rest(&mut self) {
         self.body = Outgoing::Empty;
-        self.lead.clear();
-        self.lead.shrink_to(KEPT_BYTES);
+        self.lead = Vec::new();
+    }
+
+    fn room(&mut self) -> &mut Vec<u8> {
+        if self.lead.capacity() == 0 {
+            self.lead = spare::take_outbox();
+        }
+        &mut self.lead
     }
 
     /// Sends what the peer takes of what is here. The first of a body leaves together with the head.
@@ -192,7 +196,7 @@ impl Upload {
         }
         let bytes = self.pieces.iter().map(Bytes::len).sum();
         if bytes > 0 {
-            chunk_head(&mut self.lead, bytes);
+            chunk_head(self.room(), bytes);
             self.closed = self.ended && self.trailers.is_none();
             self.tail = if self.closed {
                 b"\r\n0\r\n\r\n"
@@ -200,7 +204,8 @@ impl Upload {
                 b"\r\n"
             };
         } else if self.ended {
-            write_trailers(&mut self.lead, &self.trailers.take().unwrap_or_default());
+            let trailers = self.trailers.take().unwrap_or_default();
+            write_trailers(self.room(), &trailers);
             self.closed = true;
         }
     }
@@ -227,7 +232,7 @@ impl Upload {
             self.flushed = false;
             self.advance(written);
         }
-        self.lead.clear();
+        spare::put_outbox(std::mem::take(&mut self.lead));
         (self.said, self.staged) = (0, false);
         Poll::Ready(Ok(()))
     }

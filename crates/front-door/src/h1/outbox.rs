@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
-use http1_wire::{Framing, chunk_head, write_trailers};
+use http1_wire::{Framing, chunk_head, spare, write_trailers};
 
 use super::wire::Wire;
 use crate::sealed::Sealed;
@@ -70,7 +70,7 @@ impl Sending {
         let chunked = self.framing == Framing::Chunked;
         if !data.is_empty() {
             if chunked {
-                chunk_head(&mut out.lead, data.len());
+                chunk_head(out.room(), data.len());
             }
             out.put(data, if chunked { b"\r\n" } else { b"" });
         }
@@ -91,7 +91,7 @@ impl Sending {
             (Framing::Length(1..), _) => return Err(Short),
             (Framing::Chunked, Some(trailers)) => write_trailers(out.lead(), trailers),
             (Framing::Chunked, None) if out.piece.is_empty() => {
-                out.lead.extend_from_slice(b"0\r\n\r\n");
+                out.room().extend_from_slice(b"0\r\n\r\n");
             }
             (Framing::Chunked, None) => out.tail = b"\r\n0\r\n\r\n",
             _ => {}
@@ -104,6 +104,13 @@ impl Outbox {
     /// Where heads are written; nothing large waits when they are.
     pub(super) fn lead(&mut self) -> &mut Vec<u8> {
         debug_assert!(self.piece.is_empty(), "a head is never inside of a body");
+        self.room()
+    }
+
+    fn room(&mut self) -> &mut Vec<u8> {
+        if self.lead.capacity() == 0 {
+            self.lead = spare::take_outbox();
+        }
         &mut self.lead
     }
 
@@ -112,8 +119,9 @@ impl Outbox {
             (self.piece, self.tail) = (data, tail);
             return;
         }
-        self.lead.extend_from_slice(&data);
-        self.lead.extend_from_slice(tail);
+        let room = self.room();
+        room.extend_from_slice(&data);
+        room.extend_from_slice(tail);
     }
 
     /// Where pieces of the next body may lie; nothing once it is sent.
@@ -154,7 +162,7 @@ impl Outbox {
             }
             self.advance(written);
         }
-        self.lead.clear();
+        spare::put_outbox(std::mem::take(&mut self.lead));
         self.said = 0;
         wire.poll_flush(cx)
     }

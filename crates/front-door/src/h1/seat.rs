@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{HeaderMap, HeaderValue, TRAILER};
+use http::header::{HeaderValue, TRAILER};
 use http::response::Parts;
 use http_body::Body;
 use http1_wire::{
     Framing, Payload, Request, RequestReader, Tell, Terms, Told, Unreadable, listed_trailers,
-    write_answer,
+    spare, write_answer,
 };
 
 use super::feed::{Feed, Gone};
@@ -21,9 +21,6 @@ use super::wire::{READ_BYTES, Wire};
 use crate::line::Line;
 use crate::pulse::{Order, Today};
 use crate::sealed::Sealed;
-
-/// Fields there may be room for in a map that is kept for the next request.
-const SPARE_FIELDS: usize = 128;
 
 /// What comes of waiting for a request.
 #[expect(
@@ -56,8 +53,6 @@ pub(super) struct Seat {
     pub(super) wire: Wire,
     pub(super) line: Arc<Line>,
     out: Outbox,
-    /// A map nobody needs any more.
-    spare: HeaderMap,
     today: Today,
     /// The trailers the answer has announced.
     listed: Vec<HeaderValue>,
@@ -69,7 +64,6 @@ impl Seat {
             line: wire.line.clone(),
             wire,
             out: Outbox::default(),
-            spare: HeaderMap::new(),
             today: Today::default(),
             listed: Vec::new(),
         }
@@ -90,11 +84,13 @@ impl Seat {
     fn poll_hear(&mut self, reader: &mut RequestReader, cx: &mut Context<'_>) -> Poll<Heard> {
         loop {
             if !self.wire.inbox.is_empty() {
-                match reader.read(&mut self.wire.inbox, &mut self.spare) {
+                let mut fields = spare::take_fields();
+                match reader.read(&mut self.wire.inbox, &mut fields) {
                     Ok(Some(request)) => return Poll::Ready(Heard::Request(request)),
                     Ok(None) => self.wire.head_goes_on(),
                     Err(why) => return Poll::Ready(Heard::Unreadable(why)),
                 }
+                spare::put_fields(fields);
             }
             match self.wire.poll_fill(READ_BYTES, cx) {
                 Poll::Ready(Ok(1..)) => {}
@@ -162,13 +158,6 @@ impl Seat {
             self.listed.extend(listed.iter().cloned());
         }
         told
-    }
-
-    /// Keeps the memory of a map for the next request.
-    pub(super) fn keep(&mut self, headers: HeaderMap) {
-        if headers.capacity() <= SPARE_FIELDS {
-            self.spare = headers;
-        }
     }
 
     /// Where the next body may lie.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
+use http1_wire::spare;
 use kernel::serve::Stay;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
@@ -24,7 +25,7 @@ const FIRST_WORD_TICKS: u32 = 2;
 const LINGER_TICKS: u32 = 10;
 const LINGER_BYTES: usize = 4 << 20;
 /// Room for what is read, and the least of it that is worth a read.
-pub(super) const READ_BYTES: usize = 8 * 1024;
+pub(super) const READ_BYTES: usize = spare::READ_BYTES;
 const LEAST_BYTES: usize = 2 * 1024;
 /// Bodies up to this are taken whole if all of them is here.
 const WHOLE_BYTES: usize = 64 * 1024;
@@ -36,6 +37,8 @@ pub(crate) struct Wire {
     pub(super) inbox: BytesMut,
     /// The last read had room for no more: there may be more to read.
     full: bool,
+    /// There was more room than is shared with others.
+    large: bool,
     pub(super) head_bytes: usize,
     /// Told to be quick, since the door closes.
     hurried: bool,
@@ -59,6 +62,8 @@ impl Wire {
             line,
             inbox: BytesMut::from(early),
             full: false,
+            // Whose room this is nobody knows.
+            large: true,
             head_bytes: head_bytes.max(8192),
             hurried: false,
             rested: false,
@@ -78,7 +83,7 @@ impl Wire {
         }
         match poll_sip(&mut self.socket, cx) {
             Poll::Ready(Ok(sip)) if !sip.is_empty() => {
-                self.inbox = BytesMut::with_capacity(READ_BYTES);
+                self.takes_room();
                 self.inbox.extend_from_slice(&sip);
                 self.full = sip.len() == SIP;
                 Poll::Ready(true)
@@ -129,6 +134,9 @@ impl Wire {
         line.pulse.take(Stance::Resting, clock);
         line.pulse.read.set(clock, line.patience.nap);
         self.rested = false;
+        if self.large && self.inbox.is_empty() {
+            self.inbox = BytesMut::new();
+        }
     }
 
     /// Whether it is time for a nap: the buffers may go, the time goes on.
@@ -145,7 +153,20 @@ impl Wire {
 
     /// Gives back what nobody needs in a nap.
     pub(super) fn naps(&mut self) {
+        self.gives_back_room();
         self.inbox = BytesMut::new();
+    }
+
+    fn takes_room(&mut self) {
+        self.inbox = spare::take_inbox();
+        self.large = false;
+    }
+
+    /// Others may need it, as long as nothing is in there and nobody holds what was.
+    fn gives_back_room(&mut self) {
+        if !self.large {
+            spare::put_inbox_if_whole(&mut self.inbox);
+        }
     }
 
     /// Reads once; zero is the end. Makes room for so many bytes where the last read filled what there was, else for
@@ -155,12 +176,19 @@ impl Wire {
         room: usize,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
+        if self.inbox.capacity() == 0 {
+            self.takes_room();
+        }
         let room = if self.full { room } else { READ_BYTES };
         if self.inbox.capacity() - self.inbox.len() < LEAST_BYTES.max(room / 2) {
+            self.large |= !self.inbox.is_empty() || room > READ_BYTES;
             self.inbox.reserve(room);
         }
         let read = pin!(self.socket.read_buf(&mut self.inbox)).poll(cx);
         self.full = self.inbox.len() == self.inbox.capacity();
+        if read.is_pending() {
+            self.gives_back_room();
+        }
         read
     }
 
@@ -168,6 +196,7 @@ impl Wire {
     pub(super) fn take_whole(&mut self, length: u64, cx: &mut Context<'_>) -> Option<Bytes> {
         let length = usize::try_from(length).ok()?;
         if self.inbox.len() < length && length <= WHOLE_BYTES && self.full {
+            self.large = true;
             self.inbox.reserve(length - self.inbox.len() + LEAST_BYTES);
             let _here_or_not = self.poll_fill(READ_BYTES, cx);
         }

@@ -46,15 +46,17 @@ async fn exchange(line: &mut Line, peer: &mut TcpStream, bytes: usize) {
 }
 
 #[tokio::test]
-async fn a_connection_in_use_keeps_a_small_buffer_and_one_at_rest_none() {
+async fn a_connection_keeps_no_buffer_and_leaves_the_usual_one_to_the_next() {
     let (mut line, mut peer) = pair().await;
     exchange(&mut line, &mut peer, 100).await;
-    assert!((1..=READ_BYTES).contains(&line.inbox.capacity()));
-    line.rest();
     assert_eq!(line.inbox.capacity(), 0);
+    let left = spare::take_inbox();
+    let at = left.as_ptr();
+    spare::put_inbox(left);
     exchange(&mut line, &mut peer, 300_000).await;
     assert_eq!(line.inbox.capacity(), 0, "a large one is not kept at all");
     exchange(&mut line, &mut peer, 100).await;
+    assert_eq!(spare::take_inbox().as_ptr(), at, "nor left to anybody");
 }
 
 // attack: K-17
