@@ -94,43 +94,53 @@ async fn awake<S: Service>(house: &House<S>, wire: Wire) -> Option<Wire> {
 }
 
 /// One request and its answer.
-async fn exchange<S: Service>(house: &House<S>, seat: &mut Seat, head: Request) -> After {
-    seat.wire.works();
-    let terms = head.terms;
-    let begun = poll_fn(|cx| Poll::Ready(Feed::begin(&head, &mut seat.wire, cx)));
-    let (mut feed, upload) = begun.await;
-    let (request, promise) = assemble(head, upload);
-    let line = seat.line.clone();
-    let called = {
-        let mut request = Some(request);
-        let mut call = pin!(house.call(&mut request, &line.visit));
-        poll_fn(|cx| {
-            loop {
-                if let Poll::Ready(answer) = call.as_mut().poll(cx) {
-                    return Poll::Ready(Some(answer));
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an async function keeps room for its arguments beside what it moves them to, a block does not"
+)]
+fn exchange<S: Service>(
+    house: &House<S>,
+    seat: &mut Seat,
+    head: Request,
+) -> impl Future<Output = After> + Send {
+    async move {
+        seat.wire.works();
+        let terms = head.terms;
+        let begun = poll_fn(|cx| Poll::Ready(Feed::begin(&head, &mut seat.wire, cx)));
+        let (mut feed, upload) = begun.await;
+        let (request, promise) = assemble(head, upload);
+        let line = seat.line.clone();
+        let called = {
+            let mut request = Some(request);
+            let mut call = pin!(house.call(&mut request, &line.visit));
+            poll_fn(|cx| {
+                loop {
+                    if let Poll::Ready(answer) = call.as_mut().poll(cx) {
+                        return Poll::Ready(Some(answer));
+                    }
+                    match seat.attend(&mut feed, cx) {
+                        Poll::Pending => return Poll::Pending,
+                        Poll::Ready(Ok(())) => {}
+                        Poll::Ready(Err(feed::Gone)) => return Poll::Ready(None),
+                    }
                 }
-                match seat.attend(&mut feed, cx) {
-                    Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Ok(())) => {}
-                    Poll::Ready(Err(feed::Gone)) => return Poll::Ready(None),
-                }
+            })
+            .await
+        };
+        match called {
+            Some(Ok(answer)) => {
+                let terms = Terms {
+                    keeps: terms.keeps && !house.is_closing(),
+                    ..terms
+                };
+                respond(seat, feed, answer, terms, promise).await
             }
-        })
-        .await
-    };
-    match called {
-        Some(Ok(answer)) => {
-            let terms = Terms {
-                keeps: terms.keeps && !house.is_closing(),
-                ..terms
-            };
-            respond(seat, feed, answer, terms, promise).await
+            Some(Err(Panicked)) => {
+                let refusal = house.service.refuse(Fault::Panic, &line.visit);
+                respond(seat, feed, refusal.map(Whole), terms, None).await
+            }
+            None => After::Lost,
         }
-        Some(Err(Panicked)) => {
-            let refusal = house.service.refuse(Fault::Panic, &line.visit);
-            respond(seat, feed, refusal.map(Whole), terms, None).await
-        }
-        None => After::Lost,
     }
 }
 

@@ -28,3 +28,14 @@ pub(crate) fn kill(shared: &Shared, request: &Request<Upload>) -> Option<Respons
     }
     Some(response)
 }
+
+/// What came of killing where somebody did, else what would have come anyway.
+pub(crate) async fn instead(
+    killed: Option<Response<Answer>>,
+    answer: impl Future<Output = Response<Answer>>,
+) -> Response<Answer> {
+    match killed {
+        Some(killed) => killed,
+        None => answer.await,
+    }
+}

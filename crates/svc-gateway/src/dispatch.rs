@@ -9,7 +9,6 @@ use kernel::queue::{OnFull, QueueSpec};
 use kernel::reject::Reject;
 
 use crate::forward::{Call, Outcome};
-use crate::journey::Journey;
 use crate::reject::Refusal;
 
 /// Requests in the hands of the pool; the fair queue lets no more in.
@@ -72,21 +71,14 @@ impl Work for Sending {
             copied.or_else(|| call.take())
         };
         match call {
-            Some(call) => Some(call.send().await),
+            Some(mut call) => Some(call.send().await),
             None => None,
         }
     }
 }
 
-/// Sends a request on, in the way the node is set to.
-pub(crate) async fn send(journey: &Journey, call: Call) -> Outcome {
-    match journey.plan.shared.workers() {
-        None => call.send().await,
-        Some(workers) => by_worker(workers, call).await,
-    }
-}
-
-async fn by_worker(workers: &PoolHandle<Sending>, call: Call) -> Outcome {
+/// Has a request sent on by a worker.
+pub(crate) async fn by_worker(workers: &PoolHandle<Sending>, call: Call) -> Outcome {
     let parcel = Parcel {
         repeatable: call.is_repeatable(),
         call: Lock::new(&PARCEL, Some(call)),

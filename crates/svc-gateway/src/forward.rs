@@ -44,7 +44,7 @@ pub(crate) struct Call {
 
 /// What came of it.
 pub(crate) struct Outcome {
-    pub(crate) answer: Result<Response<Reply>, Refusal>,
+    pub(crate) answer: Result<Box<Response<Reply>>, Refusal>,
     pub(crate) tries: u32,
 }
 
@@ -86,7 +86,7 @@ impl Call {
     }
 
     /// Sends it until there is an answer, or no sense in trying again.
-    pub(crate) async fn send(mut self) -> Outcome {
+    pub(crate) async fn send(&mut self) -> Outcome {
         let repeatable = self.is_repeatable();
         let backend = self.backend.clone();
         backend.body.budget.earn();
@@ -140,9 +140,12 @@ impl Call {
             Ok(pick) => pick,
             Err(none) => return Attempt::NoEndpoint(no_endpoint(none)),
         };
-        let ready = match pick.ready(self.until).await {
+        let ready = match pick.rested() {
             Ok(ready) => ready,
-            Err(error) => return Attempt::Failed(Failed(Err(error))),
+            Err(pick) => match pick.connect(self.until).await {
+                Ok(ready) => ready,
+                Err(error) => return Attempt::Failed(Failed(Err(error))),
+            },
         };
         let payload = self.payload_for(again);
         let ask = Ask {
@@ -151,7 +154,7 @@ impl Call {
             headers: &self.headers,
             more: &self.more,
         };
-        let sent = ready.ask(ask, payload, self.until).await;
+        let sent = ready.ask(ask, payload, self.until).await.map(Box::new);
         if let (Ok(_), Some(verdict)) = (&sent, &self.verdict) {
             verdict.answered();
         }
@@ -182,13 +185,13 @@ impl Call {
 
 /// What came of one try.
 enum Attempt {
-    Answered(Response<Reply>),
+    Answered(Box<Response<Reply>>),
     Failed(Failed),
     NoEndpoint(Refusal),
 }
 
 /// A try that went wrong, or got an answer that says so.
-struct Failed(Result<Response<Reply>, SendError>);
+struct Failed(Result<Box<Response<Reply>>, SendError>);
 
 impl Failed {
     /// Whether the request is still here, untouched.

@@ -117,12 +117,17 @@ fn doors(text: &GatewayText) -> Result<(DoorSettings, DoorSettings), String> {
 impl Service for Gateway {
     type Body = Answer;
 
-    async fn call(&self, request: Request<Upload>, visit: &Visit) -> Response<Answer> {
+    fn call(
+        &self,
+        request: Request<Upload>,
+        visit: &Visit,
+    ) -> impl Future<Output = Response<Answer>> + Send {
         #[cfg(feature = "chaos")]
-        if let Some(killed) = crate::chaos::kill(&self.shared, &request) {
-            return killed;
-        }
-        request::answer(self.plan(), request, visit).await
+        let killed = crate::chaos::kill(&self.shared, &request);
+        let answer = request::answer(self.plan(), request, visit);
+        #[cfg(feature = "chaos")]
+        let answer = crate::chaos::instead(killed, answer);
+        answer
     }
 
     fn refuse(&self, fault: Fault, _visit: &Visit) -> Response<Bytes> {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use concurrency_gate::Outcome;
-use http::{HeaderValue, Method, Request, Uri};
+use http::request::Parts;
+use http::{HeaderValue, Method, Uri};
 use upstream::Timing;
 
 use crate::backend::Backend;
@@ -57,11 +58,11 @@ struct Times {
 }
 
 impl Journey {
-    pub(crate) fn begin<B>(plan: Arc<Plan>, request: &Request<B>) -> Box<Self> {
-        let heads = Heads::of(request.headers(), &plan);
-        let Names { id, trace } = naming::name(request.headers(), heads);
+    pub(crate) fn begin(plan: Arc<Plan>, request: &Parts) -> Box<Self> {
+        let heads = Heads::of(&request.headers, &plan);
+        let Names { id, trace } = naming::name(&request.headers, heads);
         let began = plan.shared.timeline.now();
-        let asked = || (request.method().clone(), request.uri().clone());
+        let asked = || (request.method.clone(), request.uri.clone());
         let asked = (plan.access_log != AccessLevel::Off).then(asked);
         let presence = plan.shared.enter(plan.inflight);
         Box::new(Self {

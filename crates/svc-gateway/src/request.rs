@@ -36,36 +36,42 @@ const LEAST_DEADLINE: Duration = Duration::from_millis(1);
 /// How long it may take until a body that does not come is seen to be late.
 const LAST_WORD: Duration = Duration::from_millis(50);
 
-/// Answers a request.
-pub(crate) async fn answer(
+/// Answers a request. It is taken apart here and lent from here on: it is large, and each owner would copy it.
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an async function keeps room for its arguments beside what it moves them to, a block does not"
+)]
+pub(crate) fn answer(
     plan: Arc<Plan>,
     request: Request<Upload>,
     visit: &Visit,
-) -> Response<Answer> {
-    let mut journey = Journey::begin(plan, &request);
-    match travel(&mut journey, request, visit).await {
-        Ok(Arrival::Answer(answer, standing)) => respond::answer(journey, answer, standing),
-        Ok(Arrival::Tunnel(ends)) => tunnel::open(journey, ends),
-        Ok(Arrival::Elsewhere(response)) => respond::done(journey, response),
-        Err(refusal) => respond::refusal(journey, refusal),
+) -> impl Future<Output = Response<Answer>> + Send {
+    async move {
+        let mut draft = Draft::of(request);
+        let mut journey = Journey::begin(plan, &draft.parts);
+        match travel(&mut journey, &mut draft, visit).await {
+            Ok(Arrival::Answer(answer, standing)) => respond::answer(journey, *answer, standing),
+            Ok(Arrival::Tunnel(ends)) => tunnel::open(journey, ends),
+            Ok(Arrival::Elsewhere(response)) => respond::done(journey, *response),
+            Err(refusal) => respond::refusal(journey, refusal),
+        }
     }
 }
 
-/// How a request arrives.
+/// How a request arrives. Answers are boxed: they are handed on many times.
 pub(crate) enum Arrival {
-    Answer(Response<upstream::Reply>, Option<Standing>),
+    Answer(Box<Response<upstream::Reply>>, Option<Standing>),
     Tunnel(tunnel::Ends),
-    Elsewhere(Response<Answer>),
+    Elsewhere(Box<Response<Answer>>),
 }
 
 /// The way, step by step; each may end it. Nothing here costs more than looking, until the request is admitted.
 async fn travel(
     journey: &mut Journey,
-    request: Request<Upload>,
+    draft: &mut Draft,
     visit: &Visit,
 ) -> Result<Arrival, Refusal> {
     let plan = journey.plan.clone();
-    let mut draft = Draft::of(request);
     let parts = &draft.parts;
     let authority = read(parts, visit, &plan, journey.heads)?;
     let route = find(&plan, &authority, parts)?;
@@ -93,7 +99,7 @@ async fn travel(
     let host = own_host(&authority, parts);
     (draft.host, draft.length, draft.most_bytes) = (host, length, most_bytes);
     let arrived = {
-        let on_time = pin!(proceed(journey, backend, route, &mut draft, visit, until));
+        let on_time = pin!(proceed(journey, backend, route, draft, visit, until));
         in_time(on_time, plan.shared.timeline.instant(until)).await
     };
     match arrived {
@@ -126,7 +132,7 @@ async fn proceed(
     let wish = asks.then(|| Wish::of(&mut draft.parts)).flatten();
     let by = latest_end(journey.seen, until);
     let payload = take_in(draft, route, journey.plan.shared.timeline.instant(by)).await?;
-    let call = outbound::call(
+    let mut call = outbound::call(
         journey,
         draft,
         payload,
@@ -136,7 +142,10 @@ async fn proceed(
         until,
     );
     journey.sent = true;
-    let sent = dispatch::send(journey, call).await;
+    let sent = match journey.plan.shared.workers() {
+        None => call.send().await,
+        Some(workers) => Box::pin(dispatch::by_worker(workers, call)).await,
+    };
     journey.tries = sent.tries;
     let mut answer = sent.answer?;
     journey.headed(answer.status().as_u16(), answer.body().timing());

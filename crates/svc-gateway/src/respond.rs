@@ -117,7 +117,7 @@ pub(crate) fn elsewhere(
     response
         .headers_mut()
         .insert(LOCATION, location.ok_or(Refusal::Internal)?);
-    Ok(Arrival::Elsewhere(response))
+    Ok(Arrival::Elsewhere(Box::new(response)))
 }
 
 /// Says no, and why.

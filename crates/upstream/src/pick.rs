@@ -59,16 +59,29 @@ impl Pick {
 
     /// Takes a connection, while the caller keeps the request: when this fails nothing has been sent.
     pub async fn ready(self, until: Instant) -> Result<Ready, SendError> {
+        match self.rested() {
+            Ok(ready) => Ok(ready),
+            Err(pick) => pick.connect(until).await,
+        }
+    }
+
+    /// A connection that rests, if there is one.
+    pub fn rested(self) -> Result<Ready, Self> {
         let Self { lease, fresh } = self;
-        if !fresh && let Some(line) = lease.endpoint().idle.take() {
-            return Ok(Ready {
+        let rested = (!fresh).then(|| lease.endpoint().idle.take()).flatten();
+        match rested {
+            Some(line) => Ok(Ready {
                 lease,
                 channel: Channel::Line(line),
                 timing: Timing::default(),
-            });
+            }),
+            None => Err(Self { lease, fresh }),
         }
-        // The way less gone, and much larger: not part of what every request carries.
-        Box::pin(connected(lease, until)).await
+    }
+
+    /// Opens a connection. The way less gone, and much larger: not part of what every request carries.
+    pub async fn connect(self, until: Instant) -> Result<Ready, SendError> {
+        Box::pin(connected(self.lease, until)).await
     }
 
     /// Takes a connection and sends the request; waits for the head of the response.
@@ -141,23 +154,29 @@ impl Ready {
     }
 
     /// As [`Ready::send`], with a head that is only lent: who may have to ask again keeps it without a copy.
-    pub async fn ask<B>(
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async function keeps room for its arguments beside what it moves them to, a block does not"
+    )]
+    pub fn ask<B>(
         mut self,
         ask: Ask<'_>,
         body: B,
         until: Instant,
-    ) -> Result<Response<Reply>, SendError>
+    ) -> impl Future<Output = Result<Response<Reply>, SendError>> + Send
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        self.lease.owes(Some(until));
-        let reused = self.timing.connect.is_none();
-        let (endpoint, body) = (self.lease.endpoint(), Outgoing::new(body));
-        let answer = self.channel.exchange(endpoint, &ask, body, reused).await;
-        match answer {
-            Ok(response) => self.answered(response, until),
-            Err(error) => Err(self.failed(error)),
+        async move {
+            self.lease.owes(Some(until));
+            let reused = self.timing.connect.is_none();
+            let (endpoint, body) = (self.lease.endpoint(), Outgoing::new(body));
+            let answer = self.channel.exchange(endpoint, &ask, body, reused).await;
+            match answer {
+                Ok(response) => self.answered(response, until),
+                Err(error) => Err(self.failed(error)),
+            }
         }
     }
 
