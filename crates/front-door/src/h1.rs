@@ -160,46 +160,52 @@ fn assemble(head: Request, upload: Upload) -> (http::Request<Upload>, Option<Pro
 }
 
 /// Writes an answer, and waits for what is left of its request.
-async fn respond<B>(
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an async function keeps room for its arguments beside what it moves them to, a block does not"
+)]
+fn respond<B>(
     seat: &mut Seat,
     mut feed: Feed,
     answer: Response<B>,
     terms: Terms,
     promise: Option<Promise>,
-) -> After
+) -> impl Future<Output = After> + Send
 where
-    B: http_body::Body<Data = Bytes>,
+    B: http_body::Body<Data = Bytes> + Send,
 {
-    let (mut parts, body) = answer.into_parts();
-    let keeps = poll_fn(|cx| Poll::Ready(feed.answered(&mut seat.wire, cx))).await;
-    let terms = Terms {
-        keeps: terms.keeps && keeps && !seat.is_leaving(),
-        ..terms
-    };
-    if parts.status.is_informational() && !terms.switches(parts.status) {
-        // Nothing final would follow it.
-        (parts.status, parts.headers) = (StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new());
-    }
-    let told = seat.begin_answer(&parts, &terms, &body);
-    spare::put_fields(parts.headers);
-    seat.seal(parts.extensions.remove());
-    let sent = seat.send(&mut feed, told.framing, body).await;
-    seat.seal(None);
-    if sent.is_err() {
-        return After::Lost;
-    }
-    if told.framing == Framing::Switched {
-        return match feed.is_unread() {
-            true => After::Ends { unread: true },
-            false => After::Switched(promise),
+    async move {
+        let (mut parts, body) = answer.into_parts();
+        let keeps = poll_fn(|cx| Poll::Ready(feed.answered(&mut seat.wire, cx))).await;
+        let terms = Terms {
+            keeps: terms.keeps && keeps && !seat.is_leaving(),
+            ..terms
         };
-    }
-    let reads_on = seat.finish(&mut feed).await;
-    match told.keeps && reads_on && !seat.is_leaving() {
-        true => After::Stays,
-        false => After::Ends {
-            unread: feed.is_unread(),
-        },
+        if parts.status.is_informational() && !terms.switches(parts.status) {
+            // Nothing final would follow it.
+            (parts.status, parts.headers) = (StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new());
+        }
+        let told = seat.begin_answer(&parts, &terms, &body);
+        spare::put_fields(parts.headers);
+        seat.seal(parts.extensions.remove());
+        let sent = seat.send(&mut feed, told.framing, body).await;
+        seat.seal(None);
+        if sent.is_err() {
+            return After::Lost;
+        }
+        if told.framing == Framing::Switched {
+            return match feed.is_unread() {
+                true => After::Ends { unread: true },
+                false => After::Switched(promise),
+            };
+        }
+        let reads_on = seat.finish(&mut feed).await;
+        match told.keeps && reads_on && !seat.is_leaving() {
+            true => After::Stays,
+            false => After::Ends {
+                unread: feed.is_unread(),
+            },
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::ask::Sending;
 use crate::fault::Fault;
 use crate::fields;
 use crate::scan::Scan;
+use crate::spare;
 
 /// The longest target.
 const TARGET_BYTES: usize = u16::MAX as usize - 1;
@@ -116,7 +117,7 @@ impl RequestReader {
             self.look_ahead(inbox, found.is_err())?;
             return Ok(found.map(|_| None)?);
         };
-        let head = inbox.split_to(length).freeze();
+        let head = spare::take_lasting(inbox, length);
         request(&head, &self.scan, std::mem::take(spare)).map(Some)
     }
 

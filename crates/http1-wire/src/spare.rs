@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::thread::LocalKey;
 
-use bytes::BytesMut;
+use bytes::{Buf, Bytes, BytesMut};
 use http::HeaderMap;
 
 /// Room for what is read at once where nothing is known: most heads and answers are smaller.
@@ -20,12 +20,18 @@ const WRITE_BYTES_MAX: usize = 32 * 1024;
 /// Fields there may be room for in a map that is kept.
 const FIELDS_KEPT: usize = 128;
 
+/// Small pieces that are to last are written one after the other into pieces of memory of this size. The last of them
+/// frees it.
+const SHEET_BYTES: usize = 8 * 1024;
+const SMALL_BYTES: usize = 1024;
+
 type Shelf<T> = RefCell<Vec<T>>;
 
 thread_local! {
     static INBOXES: Shelf<BytesMut> = const { RefCell::new(Vec::new()) };
     static OUTBOXES: Shelf<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static FIELDS: Shelf<HeaderMap> = const { RefCell::new(Vec::new()) };
+    static SHEET: RefCell<BytesMut> = RefCell::new(BytesMut::new());
 }
 
 /// Nothing, once the thread has begun to end.
@@ -62,6 +68,30 @@ pub fn put_inbox_if_whole(inbox: &mut BytesMut) {
     if inbox.is_empty() && inbox.try_reclaim(READ_BYTES) {
         put(&INBOXES, std::mem::take(inbox));
     }
+}
+
+/// Takes the first bytes out of an inbox for who may hold them for long. Few are copied: the inbox is free at once.
+pub(crate) fn take_lasting(inbox: &mut BytesMut, length: usize) -> Bytes {
+    if length > SMALL_BYTES {
+        return inbox.split_to(length).freeze();
+    }
+    let copied = SHEET.try_with(|sheet| copied(&mut sheet.borrow_mut(), &inbox[..length]));
+    match copied {
+        Ok(lasting) => {
+            inbox.advance(length);
+            lasting
+        }
+        // The thread ends.
+        Err(_) => inbox.split_to(length).freeze(),
+    }
+}
+
+fn copied(sheet: &mut BytesMut, bytes: &[u8]) -> Bytes {
+    if sheet.capacity() < bytes.len() {
+        *sheet = BytesMut::with_capacity(SHEET_BYTES);
+    }
+    sheet.extend_from_slice(bytes);
+    sheet.split().freeze()
 }
 
 /// An empty buffer with some room.
@@ -121,6 +151,28 @@ mod tests {
         other.extend_from_slice(&[b'x'; READ_BYTES]);
         assert_eq!(held, "mine");
         drop(held);
+    }
+
+    // req: GW-02
+    #[test]
+    fn what_is_to_last_is_as_it_was_and_leaves_the_rest_where_it_is() {
+        for length in [1, SMALL_BYTES, SMALL_BYTES + 1] {
+            let mut held = Vec::new();
+            for number in 0..40_u8 {
+                let mut inbox = take_inbox();
+                inbox.extend_from_slice(&vec![number; length]);
+                inbox.extend_from_slice(b"rest");
+                held.push(take_lasting(&mut inbox, length));
+                assert_eq!(inbox, "rest");
+                inbox.clear();
+                put_inbox(inbox);
+            }
+            let all = held.iter().zip(0..40_u8);
+            assert!(
+                all.clone()
+                    .all(|(one, number)| *one == vec![number; length])
+            );
+        }
     }
 
     // req: GW-02

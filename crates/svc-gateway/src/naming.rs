@@ -72,11 +72,21 @@ fn begin([high, low, span]: [u64; 3]) -> (HeaderValue, HeaderValue) {
 }
 
 fn hex(number: u64, to: &mut [u8]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for (pair, byte) in to.chunks_exact_mut(2).zip(number.to_be_bytes()) {
-        pair[0] = DIGITS[usize::from(byte >> 4)];
-        pair[1] = DIGITS[usize::from(byte & 15)];
-    }
+    to[..8].copy_from_slice(&digits((number >> 32) as u32));
+    to[8..16].copy_from_slice(&digits(number as u32));
+}
+
+/// Eight digits at once: each byte of a word holds four bits, and becomes the digit for them.
+fn digits(number: u32) -> [u8; 8] {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let mut word = u64::from(number);
+    word = (word << 16 | word) & 0x0000_ffff_0000_ffff;
+    word = (word << 8 | word) & 0x00ff_00ff_00ff_00ff;
+    word = (word << 4 | word) & 0x0f0f_0f0f_0f0f_0f0f;
+    let letters = ((word + 6 * ONES) >> 4) & ONES;
+    let digit = word + u64::from(b'0') * ONES;
+    // A letter lies so much further than the digit after nine would.
+    (digit + letters * u64::from(b'a' - b'9' - 1)).to_be_bytes()
 }
 
 const _: () = assert!(SPAN_AT + 16 + 3 == TRACE_BYTES);
@@ -100,6 +110,16 @@ mod tests {
             TraceContext::parse(none.as_bytes()).is_some(),
             "never the zero that means none"
         );
+    }
+
+    // req: GW-14
+    #[test]
+    fn a_number_is_written_in_lower_case_digits_of_four_bits_each() {
+        for number in [0, 1, 0x0123_4567_89ab_cdef, 0x99aa_00ff_90a9_0f0a, u64::MAX] {
+            let mut text = [0; 16];
+            hex(number, &mut text);
+            assert_eq!(str::from_utf8(&text).unwrap(), format!("{number:016x}"));
+        }
     }
 
     // req: GW-14

@@ -432,6 +432,6 @@ mod tests {
     #[expect(unreachable_code, reason = "only the type is asked for")]
     fn what_a_request_holds_on_its_way_stays_small() {
         let whole = size(|| answer(unreachable!(), unreachable!(), unreachable!()));
-        assert!(whole <= 5 * 1024, "{whole} bytes");
+        assert!(whole <= 3 * 1024, "{whole} bytes");
     }
 }

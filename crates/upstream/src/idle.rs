@@ -113,7 +113,7 @@ impl Idle {
                     self.count.store(rested.len(), Ordering::Relaxed);
                     return;
                 };
-                if now.saturating_duration_since(one.since) < idle_time && one.line.is_fit() {
+                if now.saturating_duration_since(one.since) < idle_time && one.line.is_fit_alone() {
                     one.line.rest();
                     at += 1;
                 } else {

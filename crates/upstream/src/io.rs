@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use kernel::net::TcpStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -58,6 +58,24 @@ impl AsyncRead for Io {
 impl Io {
     pub(crate) fn new(wire: Wire, open: OpenCount) -> Self {
         Self { wire, _open: open }
+    }
+
+    /// Whether nothing is to be heard: no byte, no end.
+    pub(crate) fn is_silent(&mut self) -> bool {
+        match &mut self.wire {
+            Wire::Plain(stream) => {
+                let heard = stream.try_read(&mut [0]);
+                heard.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+            }
+            Wire::Encrypted(_) => self.is_left_alone(),
+        }
+    }
+
+    /// The same; whoever was to be woken when that changes is forgotten.
+    pub(crate) fn is_left_alone(&mut self) -> bool {
+        let mut deaf = Context::from_waker(Waker::noop());
+        let heard = Pin::new(self).poll_read(&mut deaf, &mut ReadBuf::new(&mut [0]));
+        heard.is_pending()
     }
 }
 

@@ -1,7 +1,7 @@
 //! An HTTP/1 connection: no task, no channel, no wake-up of its own. Whoever waits for an answer moves it, in place.
 
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::{Bytes, BytesMut};
@@ -9,7 +9,7 @@ use http::{Response, header};
 use http1_wire::spare::{self, READ_BYTES};
 use http1_wire::{Answer, Asked, BodyReader, Fault, Framing, HeadReader, Piece};
 use hyper::body::{Frame, SizeHint};
-use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
+use tokio::io::AsyncReadExt;
 
 use crate::ask::Ask;
 use crate::io::Io;
@@ -103,9 +103,12 @@ impl Line {
 
     /// Whether it can take a request: a peer that has closed, or spoken out of turn, is noticed.
     pub(crate) fn is_fit(&mut self) -> bool {
-        let mut byte = [0];
-        let heard = Pin::new(&mut self.io).poll_read(&mut deaf(), &mut ReadBuf::new(&mut byte));
-        self.is_ready() && heard.is_pending()
+        self.is_ready() && self.io.is_silent()
+    }
+
+    /// The same, and it lets go of the task that used it last.
+    pub(crate) fn is_fit_alone(&mut self) -> bool {
+        self.is_ready() && self.io.is_left_alone()
     }
 
     /// Whether the last exchange is over on both sides and the connection stands.
