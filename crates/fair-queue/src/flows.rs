@@ -1,8 +1,8 @@
 //! The flows that are in play; of a tenant without work or debt nothing is kept.
 
-use crate::index::Index;
+use crate::index::{Index, Signpost};
 use crate::items::Row;
-use crate::rounds::Member;
+use crate::rounds::{Field, Member};
 
 /// Whose flow: the class's index and the tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +65,13 @@ impl Flows {
         }
     }
 
+    pub(crate) fn signpost(&self) -> Signpost {
+        self.index.signpost()
+    }
+
     pub(crate) fn find(&self, key: Key) -> Option<u32> {
         let is_it = |id: u32| self.places[id as usize].key() == key;
-        self.index.find(self.index.hash(key), is_it)
+        self.index.search(self.index.hash(key), is_it).ok()
     }
 
     /// The flow of this key, in play from now on.
@@ -75,9 +79,10 @@ impl Flows {
     pub(crate) fn enter(&mut self, key: Key, weight: u32, class_served: i64) -> u32 {
         let hash = self.index.hash(key);
         let is_it = |id: u32| self.places[id as usize].key() == key;
-        if let Some(id) = self.index.find(hash, is_it) {
-            return id;
-        }
+        let vacant = match self.index.search(hash, is_it) {
+            Ok(id) => return id,
+            Err(vacant) => vacant,
+        };
         let flow = Flow {
             tenant: key.tenant,
             class: key.class,
@@ -97,18 +102,9 @@ impl Flows {
                 (self.places.len() - 1) as u32
             }
         };
-        self.index.insert(hash, id);
+        self.index.fill(vacant, hash, id);
         self.len += 1;
         id
-    }
-
-    pub(crate) fn leave(&mut self, id: u32) {
-        let flow = self.get_mut(id);
-        flow.in_play = false;
-        let key = flow.key();
-        self.index.remove(self.index.hash(key), id);
-        self.len -= 1;
-        self.free.push(id);
     }
 
     #[inline(always)]
@@ -121,10 +117,10 @@ impl Flows {
         &mut self.places[id as usize]
     }
 
-    /// Whether there is room for one more flow without work.
+    /// Whether one that has work now may rest when it has none.
     #[inline(always)]
-    pub(crate) fn may_rest(&self) -> bool {
-        self.len - self.busy <= self.max_resting
+    pub(crate) fn one_more_may_rest(&self) -> bool {
+        self.len - self.busy < self.max_resting
     }
 
     #[cfg(all(test, not(any(loom, shuttle))))]
@@ -142,5 +138,26 @@ impl Flows {
     pub(crate) fn longest(&self) -> Option<u32> {
         let longest = self.iter().max_by_key(|(_, flow)| flow.row.len);
         longest.map(|(id, _)| id)
+    }
+}
+
+impl Field for Flows {
+    #[inline(always)]
+    fn member(&mut self, id: u32) -> &mut Member {
+        &mut self.get_mut(id).member
+    }
+
+    #[inline(always)]
+    fn may_rest(&self) -> bool {
+        self.len - self.busy <= self.max_resting
+    }
+
+    fn left(&mut self, id: u32) {
+        let flow = self.get_mut(id);
+        flow.in_play = false;
+        let key = flow.key();
+        self.index.remove(self.index.hash(key), id);
+        self.len -= 1;
+        self.free.push(id);
     }
 }

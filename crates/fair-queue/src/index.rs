@@ -6,14 +6,47 @@
 use std::hash::{BuildHasher, RandomState};
 
 use crate::flows::Key;
+use crate::prefetch::prefetch;
 
 const FREE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(crate) struct Index {
     cells: Box<[Cell]>,
-    /// From a start nobody outside knows: a peer cannot choose tenants that meet here.
+    hashing: Hashing,
+}
+
+/// From a start nobody outside knows: a peer cannot choose tenants that meet here.
+#[derive(Clone, Copy, Debug)]
+struct Hashing {
     seed: u64,
+}
+
+/// Where the cells are, for who has no access to them but soon will. They stay there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signpost {
+    cells: usize,
+    mask: usize,
+    hashing: Hashing,
+}
+
+impl Signpost {
+    /// Brings near what a search for this key will read first.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, key: Key) {
+        let home = self.hashing.hash(key) as usize & self.mask;
+        prefetch(self.cells + home * size_of::<Cell>());
+    }
+}
+
+impl Hashing {
+    #[inline(always)]
+    fn hash(self, key: Key) -> u32 {
+        let start = self.seed ^ u64::from(key.class).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let wide = u128::from(start ^ key.tenant) * 0x9e37_79b9_7f4a_7c15;
+        let folded = (wide >> 64) as u64 ^ wide as u64;
+        (folded ^ folded >> 32) as u32
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -22,46 +55,53 @@ struct Cell {
     id: u32,
 }
 
+/// Where a search ended, good until the next change.
+#[derive(Debug)]
+pub(crate) struct Vacant(usize);
+
 impl Index {
     pub(crate) fn with_room(entries: usize) -> Self {
         let cells = (4 * entries).next_power_of_two();
         let free = Cell { hash: 0, id: FREE };
         Self {
             cells: vec![free; cells].into_boxed_slice(),
-            seed: seed(),
+            hashing: Hashing { seed: seed() },
         }
     }
 
     #[inline(always)]
     pub(crate) fn hash(&self, key: Key) -> u32 {
-        let start = self.seed ^ u64::from(key.class).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        let wide = u128::from(start ^ key.tenant) * 0x9e37_79b9_7f4a_7c15;
-        let folded = (wide >> 64) as u64 ^ wide as u64;
-        (folded ^ folded >> 32) as u32
+        self.hashing.hash(key)
     }
 
-    /// The place of the first entry with this hash that `is_it`.
+    pub(crate) fn signpost(&self) -> Signpost {
+        Signpost {
+            cells: self.cells.as_ptr().addr(),
+            mask: self.cells.len() - 1,
+            hashing: self.hashing,
+        }
+    }
+
+    /// The place of the first entry with this hash that `is_it`, or the cell where it would be.
     #[inline(always)]
-    pub(crate) fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(crate) fn search(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Result<u32, Vacant> {
         let mut at = self.home(hash);
         loop {
             let cell = self.cells[at];
             if cell.id == FREE {
-                return None;
+                return Err(Vacant(at));
             }
             if cell.hash == hash && is_it(cell.id) {
-                return Some(cell.id);
+                return Ok(cell.id);
             }
             at = self.after(at);
         }
     }
 
-    pub(crate) fn insert(&mut self, hash: u32, id: u32) {
-        let mut at = self.home(hash);
-        while self.cells[at].id != FREE {
-            at = self.after(at);
-        }
-        self.cells[at] = Cell { hash, id };
+    /// Enters what was just searched for and is not there.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, vacant: Vacant, hash: u32, id: u32) {
+        self.cells[vacant.0] = Cell { hash, id };
     }
 
     pub(crate) fn remove(&mut self, hash: u32, id: u32) {
@@ -130,7 +170,8 @@ mod tests {
                 let hash = [0, 1, 62, 63][id as usize % 4];
                 match (add, map.contains_key(&id)) {
                     (true, false) => {
-                        index.insert(hash, id);
+                        let vacant = index.search(hash, |other| other == id).expect_err("not there yet");
+                        index.fill(vacant, hash, id);
                         map.insert(id, hash);
                     }
                     (false, true) => {
@@ -141,8 +182,8 @@ mod tests {
                 }
                 for id in 0..16 {
                     let hash = [0, 1, 62, 63][id as usize % 4];
-                    let found = index.find(hash, |other| other == id);
-                    prop_assert_eq!(found.is_some(), map.contains_key(&id));
+                    let found = index.search(hash, |other| other == id);
+                    prop_assert_eq!(found.is_ok(), map.contains_key(&id));
                 }
             }
         }

@@ -7,7 +7,6 @@ use std::time::Duration;
 pub(crate) struct Moment(u64);
 
 impl Moment {
-    pub(crate) const START: Self = Self(0);
     pub(crate) const NEVER: Self = Self(u64::MAX);
 
     #[inline(always)]

@@ -2,6 +2,7 @@
 //! made, allocates nothing.
 
 mod fields;
+mod serve;
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::drain::Drain;
 use crate::flows::{Flows, Key};
 use crate::items::{Handle, Items, Waiting};
 use crate::moment::Moment;
-use crate::rounds::{Member, Rounds};
+use crate::rounds::{Field, Member, Rounds};
 use crate::settings::{
     Class, ClassSpec, Overflow, Settings, SettingsError, check_quantum, check_weight,
 };
@@ -161,39 +162,29 @@ impl<T> Queue<T> {
     /// Takes the next item in fair order. Items found expired on the way are passed to `tell` and
     /// cost nothing.
     #[inline]
-    pub fn pop(
+    pub fn pop(&mut self, now: Duration, tell: impl FnMut(T, Refused)) -> Option<Dispatched<T>> {
+        if self.waiting == 0 {
+            return None;
+        }
+        self.serve_by_turns(Moment::of(now), tell)
+    }
+
+    /// [`pop`](Self::pop) where many wait in a regular order, as those do who wait for a slot: the
+    /// same item, sooner found.
+    #[inline(always)]
+    pub(crate) fn pop_of_many(
         &mut self,
         now: Duration,
-        mut tell: impl FnMut(T, Refused),
+        tell: impl FnMut(T, Refused),
     ) -> Option<Dispatched<T>> {
         if self.waiting == 0 {
             return None;
         }
-        let moment = Moment::of(now);
-        let index = self.next_class(moment, &mut tell)?;
-        let id = self.classes[index].rounds.open()?;
-        let flow = self.flows.get_mut(id);
-        let waiting = self.items.pop_front(&mut flow.row)?;
-        let cost = waiting.cost as i64;
-        flow.member.deficit -= cost;
-        flow.served = flow.served.saturating_add(cost);
-        let account = Account {
-            class: Class(flow.class),
-            tenant: flow.tenant,
-            weight: flow.member.weight,
-            cost: waiting.cost,
-        };
-        let class = &mut self.classes[index];
-        class.member.deficit -= cost;
-        class.served = class.served.saturating_add(cost);
-        self.drain.dispatched(moment);
-        self.ages
-            .note(waiting.since.nanos_until(moment).unwrap_or(0));
-        self.after_service(id);
-        Some(Dispatched {
-            item: waiting.item,
-            account,
-        })
+        let now = Moment::of(now);
+        match self.serve_next_in_row(now) {
+            None => self.serve_apart(now, tell),
+            next => next,
+        }
     }
 
     /// Takes a waiting item out, wherever it stands; `None` if it has left already.
@@ -392,7 +383,7 @@ impl<T> Queue<T> {
     }
 }
 
-fn key(work: &Work) -> Key {
+pub(crate) fn key(work: &Work) -> Key {
     Key {
         tenant: work.tenant,
         class: work.class.0,

@@ -54,7 +54,7 @@ impl Member {
 
     /// What a turn brings.
     #[inline(always)]
-    fn credit(&self, quantum: u64) -> i64 {
+    pub(crate) fn credit(&self, quantum: u64) -> i64 {
         (quantum * u64::from(self.weight)) as i64
     }
 }
@@ -62,12 +62,16 @@ impl Member {
 /// Where the members live.
 pub(crate) trait Field {
     fn member(&mut self, id: u32) -> &mut Member;
-    /// The cost of the member's first work, or `None` without any.
-    fn need(&mut self, id: u32) -> Option<u64>;
     /// Whether one more member without work may be remembered.
     fn may_rest(&self) -> bool;
     /// The member is in no row any more and owes nothing.
     fn left(&mut self, id: u32);
+}
+
+/// What they wait for.
+pub(crate) trait Needs: Field {
+    /// The cost of the member's first work, or `None` without any.
+    fn need(&mut self, id: u32) -> Option<u64>;
 }
 
 /// The rows of one level.
@@ -95,11 +99,17 @@ impl Rounds {
         }
     }
 
+    #[inline(always)]
+    pub(crate) fn quantum(&self) -> u64 {
+        self.quantum
+    }
+
     pub(crate) fn set_quantum(&mut self, quantum: u64) {
         self.quantum = quantum;
     }
 
     /// The member whose turn is open.
+    #[inline(always)]
     pub(crate) fn open(&self) -> Option<u32> {
         (self.open != NONE).then_some(self.open)
     }
@@ -122,7 +132,7 @@ impl Rounds {
     /// Whose work is next, and its cost: a member that can pay for it. Opens and ends turns until
     /// there is one.
     #[inline(always)]
-    pub(crate) fn turn(&mut self, field: &mut impl Field) -> Option<(u32, u64)> {
+    pub(crate) fn turn(&mut self, field: &mut impl Needs) -> Option<(u32, u64)> {
         loop {
             let begins = self.open == NONE;
             let id = if begins {
@@ -164,6 +174,46 @@ impl Rounds {
         } else {
             self.leave(field, id);
         }
+    }
+
+    /// Gives the member whose turn is open, once it has spent all, its next turn at once if nobody
+    /// else is there to have one before.
+    #[inline(always)]
+    pub(crate) fn renew_if_alone(&mut self, field: &mut impl Field, id: u32) {
+        let others = self.newcomers.len() + self.rows[0].len() + self.rows[1].len();
+        let member = field.member(id);
+        if member.deficit == 0 && others == 0 {
+            member.deficit = member.credit(self.quantum);
+            self.begin_round();
+        }
+    }
+
+    /// Who is next, if no turn is open, this round is not over and nobody goes first.
+    #[inline(always)]
+    pub(crate) fn next_in_row(&self) -> Option<u32> {
+        let waits = self.open == NONE && self.newcomers.first().is_none();
+        waits.then(|| self.rows[usize::from(self.side)].first())?
+    }
+
+    /// The [next in row](Self::next_in_row) has been served in its turn, which stays open as long as
+    /// it has work.
+    #[inline(always)]
+    pub(crate) fn served_next(&mut self, field: &mut impl Field, id: u32, has_work: bool) {
+        self.rows[usize::from(self.side)].remove(field, id);
+        if has_work {
+            field.member(id).place = Place::Open;
+            self.open = id;
+        } else {
+            field.member(id).deficit = 0;
+            self.enlist(field, id, true);
+        }
+    }
+
+    /// Ends the open turn of a member that has work and nothing left to spend.
+    #[inline(always)]
+    pub(crate) fn spent(&mut self, field: &mut impl Field, id: u32) {
+        self.open = NONE;
+        self.enlist(field, id, true);
     }
 
     /// The member has lost its work without being served.

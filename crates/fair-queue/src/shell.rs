@@ -15,7 +15,8 @@ pub use acquire::Acquire;
 pub use slot::Slot;
 
 use crate::bug::{Bug, seeded};
-use crate::queue::{Account, Queue};
+use crate::index::Signpost;
+use crate::queue::{Account, Queue, key};
 use crate::settings::{Class, Settings, SettingsError, check_limit};
 use crate::snapshot::Snapshot;
 use crate::sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
@@ -49,6 +50,8 @@ struct Shared {
     inflight: Box<[Count]>,
     max_cost: u64,
     clock: Box<dyn Fn() -> Duration + Send + Sync>,
+    /// To the flows in line.
+    signpost: Signpost,
     line: Mutex<Line>,
 }
 
@@ -72,14 +75,16 @@ impl FairQueue {
         clock: impl Fn() -> Duration + Send + Sync + 'static,
     ) -> Result<Self, SettingsError> {
         let count = |_: usize| Count(AtomicUsize::new(0));
+        let (limit, max_cost) = (settings.limit, settings.max_cost);
+        let classes = settings.classes.len();
+        let queue = Queue::new(settings)?;
         let shared = Shared {
-            word: Word::new(settings.limit),
-            inflight: (0..settings.classes.len()).map(count).collect(),
-            max_cost: settings.max_cost,
+            word: Word::new(limit),
+            inflight: (0..classes).map(count).collect(),
+            max_cost,
             clock: Box::new(clock),
-            line: Mutex::new(Line {
-                queue: Queue::new(settings)?,
-            }),
+            signpost: queue.flows.signpost(),
+            line: Mutex::new(Line { queue }),
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -239,11 +244,12 @@ impl FairQueue {
         mut waiter: Pin<&mut Option<Waiter>>,
         waker: &Waker,
     ) -> Entered {
+        // The lock, the clock and the waker take long enough for it to come.
+        self.shared.signpost.prefetch(key(work));
         // SAFETY: the waiter is made in its place.
         let place = unsafe { waiter.as_mut().get_unchecked_mut() };
-        let place = place.insert(Waiter::new());
-        // Read and cloned before the lock: both are somebody else's code.
-        place.will_wake(waker);
+        // Cloned and read before the lock: both are somebody else's code.
+        let place = place.insert(Waiter::new(waker.clone()));
         let now = self.now_or(now);
         // SAFETY: it is pinned, and its owner leaves the line before it takes it away.
         let caller = unsafe { Caller::of(place) };

@@ -4,7 +4,7 @@ use super::{ClassState, Queue};
 use crate::flows::Flows;
 use crate::items::Items;
 use crate::moment::Moment;
-use crate::rounds::{Field, Member};
+use crate::rounds::{Field, Member, Needs};
 use crate::work::Refused;
 
 /// The tenants of one class.
@@ -23,12 +23,24 @@ pub(super) struct Lost {
     weight: u64,
 }
 
-impl<T, F: FnMut(T, Refused)> Field for FlowField<'_, T, F> {
+impl<T, F> Field for FlowField<'_, T, F> {
     #[inline(always)]
     fn member(&mut self, id: u32) -> &mut Member {
-        &mut self.flows.get_mut(id).member
+        self.flows.member(id)
     }
 
+    #[inline(always)]
+    fn may_rest(&self) -> bool {
+        self.flows.may_rest()
+    }
+
+    #[inline(always)]
+    fn left(&mut self, id: u32) {
+        self.flows.left(id);
+    }
+}
+
+impl<T, F: FnMut(T, Refused)> Needs for FlowField<'_, T, F> {
     #[inline(always)]
     fn need(&mut self, id: u32) -> Option<u64> {
         loop {
@@ -46,31 +58,48 @@ impl<T, F: FnMut(T, Refused)> Field for FlowField<'_, T, F> {
             (self.tell)(expired.item, Refused::Expired);
         }
     }
-
-    #[inline(always)]
-    fn may_rest(&self) -> bool {
-        self.flows.may_rest()
-    }
-
-    #[inline(always)]
-    fn left(&mut self, id: u32) {
-        self.flows.leave(id);
-    }
 }
 
 /// The classes, each seen as the first work of its next tenant.
 pub(super) struct ClassField<'a, T, F> {
-    pub(super) classes: &'a mut [ClassState],
+    pub(super) classes: &'a mut Vec<ClassState>,
     pub(super) waiting: &'a mut usize,
     pub(super) tenants: FlowField<'a, T, F>,
 }
 
-impl<T, F: FnMut(T, Refused)> Field for ClassField<'_, T, F> {
+impl Field for Vec<ClassState> {
     #[inline(always)]
     fn member(&mut self, id: u32) -> &mut Member {
-        &mut self.classes[id as usize].member
+        &mut self[id as usize].member
     }
 
+    #[inline(always)]
+    fn may_rest(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn left(&mut self, _: u32) {}
+}
+
+impl<T, F> Field for ClassField<'_, T, F> {
+    #[inline(always)]
+    fn member(&mut self, id: u32) -> &mut Member {
+        self.classes.member(id)
+    }
+
+    #[inline(always)]
+    fn may_rest(&self) -> bool {
+        self.classes.may_rest()
+    }
+
+    #[inline(always)]
+    fn left(&mut self, id: u32) {
+        self.classes.left(id);
+    }
+}
+
+impl<T, F: FnMut(T, Refused)> Needs for ClassField<'_, T, F> {
     #[inline(always)]
     fn need(&mut self, id: u32) -> Option<u64> {
         let class = &mut self.classes[id as usize];
@@ -86,14 +115,6 @@ impl<T, F: FnMut(T, Refused)> Field for ClassField<'_, T, F> {
         }
         next.map(|(_, cost)| cost)
     }
-
-    #[inline(always)]
-    fn may_rest(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn left(&mut self, _: u32) {}
 }
 
 impl<T> Queue<T> {
@@ -104,7 +125,19 @@ impl<T> Queue<T> {
         now: Moment,
         tell: impl FnMut(T, Refused),
     ) -> Option<usize> {
-        let next = self.with_classes(now, tell, |top, field| top.turn(field));
+        let tenants = FlowField {
+            flows: &mut self.flows,
+            items: &mut self.items,
+            lost: Lost::default(),
+            now,
+            tell,
+        };
+        let mut classes = ClassField {
+            classes: &mut self.classes,
+            waiting: &mut self.waiting,
+            tenants,
+        };
+        let next = self.top.turn(&mut classes);
         if self.waiting == 0 {
             self.drain.idle();
         }
@@ -113,51 +146,35 @@ impl<T> Queue<T> {
 
     #[inline(always)]
     pub(super) fn flow_arrives(&mut self, index: usize, id: u32) {
-        self.with_flows(index, |rounds, field| rounds.arrive(field, id));
-        if self.classes[index].waiting > 1 {
-            return;
+        let class = &mut self.classes[index];
+        class.rounds.arrive(&mut self.flows, id);
+        if class.waiting == 1 {
+            self.top.arrive(&mut self.classes, index as u32);
         }
-        self.with_classes(
-            Moment::START,
-            |_, _| (),
-            |top, field| {
-                top.arrive(field, index as u32);
-            },
-        );
     }
 
     /// The flow whose turn is open has been served once.
     #[inline(always)]
     pub(super) fn after_service(&mut self, id: u32) {
         let (index, emptied) = self.forget_one(id);
+        let class = &mut self.classes[index];
         if emptied {
-            self.with_flows(index, |rounds, field| rounds.emptied(field, id));
+            class.rounds.emptied(&mut self.flows, id);
         }
-        if self.classes[index].waiting == 0 {
-            self.with_classes(
-                Moment::START,
-                |_, _| (),
-                |top, field| {
-                    top.emptied(field, index as u32);
-                },
-            );
+        if class.waiting == 0 {
+            self.top.emptied(&mut self.classes, index as u32);
         }
     }
 
     /// The flow has lost an item that was not served.
     pub(super) fn after_loss(&mut self, id: u32) {
         let (index, emptied) = self.forget_one(id);
+        let class = &mut self.classes[index];
         if emptied {
-            self.with_flows(index, |rounds, field| rounds.withdraw(field, id));
+            class.rounds.withdraw(&mut self.flows, id);
         }
-        if self.classes[index].waiting == 0 {
-            self.with_classes(
-                Moment::START,
-                |_, _| (),
-                |top, field| {
-                    top.withdraw(field, index as u32);
-                },
-            );
+        if class.waiting == 0 {
+            self.top.withdraw(&mut self.classes, index as u32);
         }
     }
 
@@ -165,20 +182,14 @@ impl<T> Queue<T> {
         let flow = self.flows.get_mut(id);
         flow.served = flow.served.saturating_add(difference);
         let (index, has_work) = (usize::from(flow.class), flow.row.len > 0);
-        self.with_flows(index, |rounds, field| {
-            rounds.settle(field, id, difference, has_work);
-        });
+        let rounds = &mut self.classes[index].rounds;
+        rounds.settle(&mut self.flows, id, difference, has_work);
     }
 
     pub(super) fn settle_class(&mut self, index: usize, difference: i64) {
         let has_work = self.classes[index].waiting > 0;
-        self.with_classes(
-            Moment::START,
-            |_, _| (),
-            |top, field| {
-                top.settle(field, index as u32, difference, has_work);
-            },
-        );
+        self.top
+            .settle(&mut self.classes, index as u32, difference, has_work);
     }
 
     /// Books one item less; says in which class, and whether the flow has none left.
@@ -197,43 +208,5 @@ impl<T> Queue<T> {
             self.drain.idle();
         }
         (index, emptied)
-    }
-
-    #[inline(always)]
-    fn with_flows<R>(
-        &mut self,
-        index: usize,
-        act: impl FnOnce(&mut super::Rounds, &mut FlowField<'_, T, fn(T, Refused)>) -> R,
-    ) -> R {
-        let mut field = FlowField {
-            flows: &mut self.flows,
-            items: &mut self.items,
-            lost: Lost::default(),
-            now: Moment::START,
-            tell: (|_, _| ()) as fn(T, Refused),
-        };
-        act(&mut self.classes[index].rounds, &mut field)
-    }
-
-    #[inline(always)]
-    fn with_classes<R, F: FnMut(T, Refused)>(
-        &mut self,
-        now: Moment,
-        tell: F,
-        act: impl FnOnce(&mut super::Rounds, &mut ClassField<'_, T, F>) -> R,
-    ) -> R {
-        let tenants = FlowField {
-            flows: &mut self.flows,
-            items: &mut self.items,
-            lost: Lost::default(),
-            now,
-            tell,
-        };
-        let mut field = ClassField {
-            classes: &mut self.classes,
-            waiting: &mut self.waiting,
-            tenants,
-        };
-        act(&mut self.top, &mut field)
     }
 }

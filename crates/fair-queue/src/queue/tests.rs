@@ -2,3 +2,4 @@ mod bound;
 mod laws;
 mod ledger;
 mod model;
+mod shortcut;

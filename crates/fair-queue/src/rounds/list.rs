@@ -24,6 +24,11 @@ impl List {
     }
 
     #[inline(always)]
+    pub(super) fn first(&self) -> Option<u32> {
+        (self.head != NONE).then_some(self.head)
+    }
+
+    #[inline(always)]
     pub(super) fn push_back(&mut self, field: &mut impl Field, id: u32) {
         let tail = std::mem::replace(&mut self.tail, id);
         let member = field.member(id);

@@ -82,7 +82,9 @@ impl Line {
     /// Grants the next waiter in fair order; whose class it is, or `None` when nobody waits.
     #[inline(always)]
     pub(super) fn grant_next(&mut self, now: Duration, calls: &mut Calls) -> Option<Class> {
-        let next = self.queue.pop(now, |other, why| calls.refuse(other, why))?;
+        let next = self
+            .queue
+            .pop_of_many(now, |other, why| calls.refuse(other, why))?;
         // SAFETY: it was in the queue until now, so it has no answer, and the lock is held.
         calls.add(unsafe { next.item.answer(Answer::Granted) });
         Some(next.account.class)

@@ -9,36 +9,37 @@ use crate::queue::Account;
 /// A slot in use. Dropping it hands it to the next in fair order, also while a panic unwinds.
 #[must_use = "the slot is given back as soon as it is dropped"]
 pub struct Slot {
-    queue: FairQueue,
+    /// `None` once it was given back.
+    queue: Option<FairQueue>,
     account: Account,
-    /// As expected, unless it was settled.
-    real_cost: u64,
-    /// When it was settled, if that is known.
-    ended_at: Option<Duration>,
 }
 
 impl Slot {
     #[inline]
     pub(super) fn new(queue: FairQueue, account: Account) -> Self {
         Self {
-            queue,
-            real_cost: account.cost,
+            queue: Some(queue),
             account,
-            ended_at: None,
         }
     }
 
     /// Ends the work and replaces its expected cost by the real one.
     #[inline]
     pub fn settle(mut self, real_cost: u64) {
-        self.real_cost = real_cost;
+        self.give_back(real_cost, None);
     }
 
     /// The same for who has read the clock a moment ago: it is not read again.
     #[inline]
     pub fn settle_at(mut self, real_cost: u64, now: Duration) {
-        self.real_cost = real_cost;
-        self.ended_at = Some(now);
+        self.give_back(real_cost, Some(now));
+    }
+
+    #[inline]
+    fn give_back(&mut self, real_cost: u64, now: Option<Duration>) {
+        if let Some(queue) = self.queue.take() {
+            queue.release(&self.account, real_cost, now);
+        }
     }
 
     /// Whom the work was charged to.
@@ -50,8 +51,7 @@ impl Slot {
 impl Drop for Slot {
     #[inline]
     fn drop(&mut self) {
-        self.queue
-            .release(&self.account, self.real_cost, self.ended_at);
+        self.give_back(self.account.cost, None);
     }
 }
 

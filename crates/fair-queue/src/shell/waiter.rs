@@ -55,10 +55,11 @@ struct Inner {
 }
 
 impl Waiter {
+    /// One who has that waker called.
     #[inline]
-    pub(super) fn new() -> Self {
+    pub(super) fn new(waker: Waker) -> Self {
         let inner = Inner {
-            waker: None,
+            waker: Some(waker),
             handle: None,
         };
         Self {
@@ -68,14 +69,6 @@ impl Waiter {
         }
     }
 
-    /// Sets whom a new waiter wakes.
-    #[inline]
-    pub(super) fn will_wake(&mut self, waker: &Waker) {
-        let waker = waker.clone();
-        // SAFETY: it is borrowed alone, so no line knows it.
-        unsafe { self.with(|inner| inner.waker = Some(waker)) };
-    }
-
     /// What its owner has been told; `None` while it waits.
     #[inline]
     pub(super) fn answer(&self) -> Option<Answer> {
@@ -83,8 +76,8 @@ impl Waiter {
     }
 
     /// # Safety
-    /// There is no answer yet, and the caller holds the lock of the line or the line does not know
-    /// this waiter yet. `access` does not come back here.
+    /// There is no answer yet, and the caller holds the lock of the line. `access` does not come
+    /// back here.
     unsafe fn with<R>(&self, access: impl FnOnce(&mut Inner) -> R) -> R {
         // SAFETY: as the caller promises, nobody else has access meanwhile.
         self.inner.with_mut(|inner| access(unsafe { &mut *inner }))
