@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use kernel::net::TcpStream;
+use kernel::net::{self, TcpStream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
 
@@ -62,12 +62,16 @@ impl Io {
 
     /// Whether nothing is to be heard: no byte, no end.
     pub(crate) fn is_silent(&mut self) -> bool {
-        match &mut self.wire {
-            Wire::Plain(stream) => {
-                let heard = stream.try_read(&mut [0]);
+        let socket = match &self.wire {
+            Wire::Plain(stream) => net::socket_of(stream),
+            Wire::Encrypted(_) => None,
+        };
+        match socket {
+            Some(socket) => {
+                let heard = socket.try_read(&mut [0]);
                 heard.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
             }
-            Wire::Encrypted(_) => self.is_left_alone(),
+            None => self.is_left_alone(),
         }
     }
 
