@@ -1,6 +1,6 @@
 //! The flows that are in play; of a tenant without work or debt nothing is kept.
 
-use crate::index::{Index, Signpost};
+use crate::index::Index;
 use crate::items::Row;
 use crate::rounds::{Field, Member};
 
@@ -63,10 +63,6 @@ impl Flows {
             busy: 0,
             max_resting: flows,
         }
-    }
-
-    pub(crate) fn signpost(&self) -> Signpost {
-        self.index.signpost()
     }
 
     pub(crate) fn find(&self, key: Key) -> Option<u32> {

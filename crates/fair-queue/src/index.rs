@@ -6,47 +6,14 @@
 use std::hash::{BuildHasher, RandomState};
 
 use crate::flows::Key;
-use crate::prefetch::prefetch;
 
 const FREE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(crate) struct Index {
     cells: Box<[Cell]>,
-    hashing: Hashing,
-}
-
-/// From a start nobody outside knows: a peer cannot choose tenants that meet here.
-#[derive(Clone, Copy, Debug)]
-struct Hashing {
+    /// From a start nobody outside knows: a peer cannot choose tenants that meet here.
     seed: u64,
-}
-
-/// Where the cells are, for who has no access to them but soon will. They stay there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Signpost {
-    cells: usize,
-    mask: usize,
-    hashing: Hashing,
-}
-
-impl Signpost {
-    /// Brings near what a search for this key will read first.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, key: Key) {
-        let home = self.hashing.hash(key) as usize & self.mask;
-        prefetch(self.cells + home * size_of::<Cell>());
-    }
-}
-
-impl Hashing {
-    #[inline(always)]
-    fn hash(self, key: Key) -> u32 {
-        let start = self.seed ^ u64::from(key.class).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        let wide = u128::from(start ^ key.tenant) * 0x9e37_79b9_7f4a_7c15;
-        let folded = (wide >> 64) as u64 ^ wide as u64;
-        (folded ^ folded >> 32) as u32
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,21 +32,16 @@ impl Index {
         let free = Cell { hash: 0, id: FREE };
         Self {
             cells: vec![free; cells].into_boxed_slice(),
-            hashing: Hashing { seed: seed() },
+            seed: seed(),
         }
     }
 
     #[inline(always)]
     pub(crate) fn hash(&self, key: Key) -> u32 {
-        self.hashing.hash(key)
-    }
-
-    pub(crate) fn signpost(&self) -> Signpost {
-        Signpost {
-            cells: self.cells.as_ptr().addr(),
-            mask: self.cells.len() - 1,
-            hashing: self.hashing,
-        }
+        let start = self.seed ^ u64::from(key.class).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let wide = u128::from(start ^ key.tenant) * 0x9e37_79b9_7f4a_7c15;
+        let folded = (wide >> 64) as u64 ^ wide as u64;
+        (folded ^ folded >> 32) as u32
     }
 
     /// The place of the first entry with this hash that `is_it`, or the cell where it would be.

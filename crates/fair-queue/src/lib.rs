@@ -66,7 +66,6 @@ mod flows;
 mod index;
 mod items;
 mod moment;
-mod prefetch;
 mod queue;
 mod rounds;
 mod settings;

@@ -383,7 +383,7 @@ impl<T> Queue<T> {
     }
 }
 
-pub(crate) fn key(work: &Work) -> Key {
+fn key(work: &Work) -> Key {
     Key {
         tenant: work.tenant,
         class: work.class.0,

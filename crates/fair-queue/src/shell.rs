@@ -15,8 +15,7 @@ pub use acquire::Acquire;
 pub use slot::Slot;
 
 use crate::bug::{Bug, seeded};
-use crate::index::Signpost;
-use crate::queue::{Account, Queue, key};
+use crate::queue::{Account, Queue};
 use crate::settings::{Class, Settings, SettingsError, check_limit};
 use crate::snapshot::Snapshot;
 use crate::sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
@@ -50,8 +49,6 @@ struct Shared {
     inflight: Box<[Count]>,
     max_cost: u64,
     clock: Box<dyn Fn() -> Duration + Send + Sync>,
-    /// To the flows in line.
-    signpost: Signpost,
     line: Mutex<Line>,
 }
 
@@ -83,7 +80,6 @@ impl FairQueue {
             inflight: (0..classes).map(count).collect(),
             max_cost,
             clock: Box::new(clock),
-            signpost: queue.flows.signpost(),
             line: Mutex::new(Line { queue }),
         };
         Ok(Self {
@@ -244,8 +240,6 @@ impl FairQueue {
         mut waiter: Pin<&mut Option<Waiter>>,
         waker: &Waker,
     ) -> Entered {
-        // The lock, the clock and the waker take long enough for it to come.
-        self.shared.signpost.prefetch(key(work));
         // SAFETY: the waiter is made in its place.
         let place = unsafe { waiter.as_mut().get_unchecked_mut() };
         // Cloned and read before the lock: both are somebody else's code.
