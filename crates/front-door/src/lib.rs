@@ -21,6 +21,7 @@ mod upload;
 
 pub use door::{Porch, serve};
 pub use h1::{Upgrade, Upgraded};
+pub use http1_wire::spare::forget as forget_spare_buffers;
 pub use sealed::Sealed;
 pub use service::{Fault, Protocol, Service, Visit};
 pub use settings::{DoorSettings, ProxyProtocol, Timeouts};

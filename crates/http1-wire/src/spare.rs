@@ -120,6 +120,17 @@ pub fn put_fields(mut fields: HeaderMap) {
     }
 }
 
+/// Frees all that this thread keeps: for a thread that lives on after its last connection, and is to remember none.
+pub fn forget() {
+    fn empty<T>(shelf: &'static LocalKey<Shelf<T>>) {
+        let _freed = shelf.try_with(RefCell::take);
+    }
+    empty(&INBOXES);
+    empty(&OUTBOXES);
+    empty(&FIELDS);
+    let _freed = SHEET.try_with(RefCell::take);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,5 +201,19 @@ mod tests {
             put_outbox(Vec::with_capacity(WRITE_BYTES));
         }
         assert_eq!(OUTBOXES.with_borrow(Vec::len), KEPT);
+    }
+
+    // req: ND-05
+    #[test]
+    fn a_thread_that_is_to_forget_keeps_nothing_that_was_read_or_written() {
+        let mut inbox = take_inbox();
+        inbox.extend_from_slice(b"secret");
+        let _lasting = take_lasting(&mut inbox, 6);
+        put_inbox(inbox);
+        put_outbox(Vec::with_capacity(WRITE_BYTES));
+        put_fields(HeaderMap::with_capacity(8));
+        forget();
+        assert!(take(&INBOXES).is_none() && take(&OUTBOXES).is_none() && take(&FIELDS).is_none());
+        assert_eq!(SHEET.with_borrow(BytesMut::capacity), 0);
     }
 }

@@ -87,6 +87,8 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     let lived = catch_unwind(AssertUnwindSafe(|| runtime.block_on(node)));
     // Whatever still blocks a thread has had its time.
     runtime.shutdown_timeout(Duration::from_millis(100));
+    // Other threads forget by ending. This one may have served too, and what it read may be secret.
+    front_door::forget_spare_buffers();
     // After everything else, so that even a panic of the supervisor is told.
     if let Some(telemetry) = Arc::into_inner(telemetry) {
         telemetry.close(LAST_WORDS);
