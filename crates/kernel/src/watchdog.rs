@@ -222,7 +222,11 @@ impl Watchdog {
             since: self.shared.timeline.now(),
             stalled: false,
         };
-        self.shared.entries.lock().push(Entry {
+        let mut entries = self.shared.entries.lock();
+        // Whoever ended between two looks is not kept for the next one, which may never come: simulated time has no
+        // thread that looks. Who stalled is: its end is yet to be told.
+        entries.retain(|entry| entry.glance.stalled || entry.pulse.strong_count() > 0);
+        entries.push(Entry {
             who,
             index,
             pulse: Arc::downgrade(pulse),

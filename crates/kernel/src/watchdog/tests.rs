@@ -137,3 +137,28 @@ fn who_outlives_the_supervisor_is_ended() {
 fn clock_in(millis: u64) -> tokio::time::Instant {
     crate::clock::now() + ms(millis)
 }
+
+// attack: K-06
+#[tokio::test]
+async fn those_who_came_and_went_between_two_looks_take_no_room() {
+    let (kernel, _publisher) = Kernel::new();
+    let dog = &kernel.watchdog;
+    for _ in 0..100 {
+        dog.enter("test", 0, &Arc::new(Pulse::default()), None);
+    }
+    assert_eq!(dog.shared.entries.lock().len(), 1, "the last of them");
+    let stalled = Arc::new(Pulse::default());
+    dog.enter("test", 1, &stalled, None);
+    stalled.turn();
+    let now = kernel.timeline.now();
+    dog.look(now + ms(100));
+    dog.look(now + ms(1_200));
+    drop(stalled);
+    dog.enter("test", 1, &Arc::new(Pulse::default()), None);
+    dog.look(now + ms(1_300));
+    assert_eq!(
+        seen(&kernel, "test"),
+        (1, 0),
+        "its end is told all the same"
+    );
+}
