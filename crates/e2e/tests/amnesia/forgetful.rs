@@ -68,6 +68,8 @@ impl Forgetful {
         // The kernel would not let its own user look into it; and it is looked into after its end.
         let program = program.env("MACRONODE_CHAOS_OPEN_TO_SCANS", "1");
         let program = program.env("MACRONODE_CHAOS_LINGER_MS", "60000");
+        // The heap keeps what is freed: nothing is gone because the system took its page, only because it was wiped.
+        let program = program.env("MIMALLOC_PURGE_DELAY", "-1");
         let program = program.config(&text).expect("a writable file");
         let process = program.start().expect("the binary starts");
         process.wait_ready(START).await.expect("a ready node");
