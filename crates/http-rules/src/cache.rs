@@ -20,11 +20,11 @@ mod vary;
 pub use age::{age_value, initial_age};
 pub use control::{Control, Fields};
 pub use invalidate::{invalidated, is_unsafe};
-pub use partial::{ContentRange, Held};
+pub use partial::ContentRange;
 pub use reuse::{Decision, Wish};
 pub use status::{Forwarded, Outcome};
 pub use store::{Policy, Storable, WhyNot, storable};
-pub use validate::{NotTheSame, confirmed_by_head, freshened, has_validator, validators};
+pub use validate::{NotTheSame, freshened, has_validator, validators};
 pub use vary::{Variant, Varies};
 
 use http::header::{HeaderMap, HeaderName};

@@ -79,10 +79,3 @@ fn is_about_bytes(name: &HeaderName) -> bool {
         ),
     }
 }
-
-/// Whether a 200 to a HEAD speaks of the same as what is kept (RFC 9111 4.3.5); `length` is what is kept of it. If
-/// not, what is kept is out of date.
-pub fn confirmed_by_head(stored: &HeaderMap, length: u64, head: &HeaderMap) -> bool {
-    let said = only(head, &header::CONTENT_LENGTH).and_then(super::control::delta);
-    said.is_none_or(|said| said == length) && is_same(stored, head)
-}

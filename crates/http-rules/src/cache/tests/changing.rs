@@ -108,17 +108,6 @@ fn what_is_kept_is_asked_about_with_all_it_has() {
 
 // req: ED-05
 #[test]
-fn a_head_confirms_what_has_the_same_length_and_validators() {
-    let stored = map(&[("etag", "\"a\"")]);
-    let said = |lines: &[(&str, &str)]| confirmed_by_head(&stored, 5, &map(lines));
-    assert!(said(&[("etag", "\"a\""), ("content-length", "5")]));
-    assert!(said(&[]));
-    assert!(!said(&[("content-length", "6")]));
-    assert!(!said(&[("etag", "\"b\"")]));
-}
-
-// req: ED-05
-#[test]
 fn success_of_an_unsafe_request_voids_its_target_and_what_it_names_there() {
     let target: http::Uri = "http://a.example/x/y?z=1".parse().unwrap();
     let void = |method: &str, status: u16, lines: &[(&str, &str)]| {
@@ -184,29 +173,4 @@ fn a_part_says_truly_which_part_it_is() {
     for text in bad.into_iter().chain(["bytes 0-99999999999999999999/*"]) {
         assert_eq!(read(text), None, "{text}");
     }
-}
-
-// req: ED-05
-#[test]
-fn parts_that_touch_are_one_part() {
-    let held = |first, last| Held {
-        span: Span { first, last },
-        complete: 10,
-    };
-    assert_eq!(held(0, 4).joined(held(5, 9)), Some(held(0, 9)));
-    assert_eq!(held(3, 6).joined(held(0, 4)), Some(held(0, 6)));
-    assert_eq!(held(0, 3).joined(held(5, 9)), None);
-    let longer = Held {
-        complete: 11,
-        ..held(5, 9)
-    };
-    assert_eq!(held(0, 4).joined(longer), None);
-    assert!(held(0, 9).is_whole() && !held(0, 8).is_whole());
-    assert_eq!(held(0, 4).missing(), Some(Span { first: 5, last: 9 }));
-    assert_eq!(held(4, 9).missing(), Some(Span { first: 0, last: 3 }));
-    assert_eq!(held(4, 8).missing(), None);
-    assert!(
-        held(2, 8).covers(Span { first: 2, last: 8 })
-            && !held(2, 8).covers(Span { first: 1, last: 3 })
-    );
 }
