@@ -150,7 +150,7 @@ async fn run(length: Duration) -> bool {
         harmed,
         exit.success(),
     ];
-    println!("exit {exit}");
+    println!("the node ended with {exit}");
     kept.into_iter().all(|kept| kept)
 }
 
