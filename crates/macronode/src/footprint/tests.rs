@@ -15,23 +15,25 @@ c000-d000 r--p 00000000 00:00 0
 Anonymous:             0 kB
 d000-e000 r-xp 00000000 00:00 0                          [vdso]
 Anonymous:             0 kB
-e000-f000 r--p 00000000 fe:00 78                         /opt/with space/lib.so (deleted)
+e000-f000 r-xp 00000000 fe:00 78                         /opt/with space/lib.so (deleted)
+Anonymous:             0 kB
+f000-f800 r--p 00000000 00:01 9                          /memfd:sealed (deleted)
 Anonymous:             0 kB
 ";
 
 #[test]
-fn only_files_that_nobody_changed_or_can_are_given_back() {
+fn only_code_that_nobody_changed_is_given_back() {
     assert_eq!(
-        unchanged_files(MAPPINGS),
+        unchanged_code(MAPPINGS),
         [0x5000..0x9000, 0xe000..0xf000],
-        "relocated, writable, anonymous and kernel's own mappings stay"
+        "what is written, relocated, anonymous or the kernel's stays, and sealed memory, which may be gone by now"
     );
 }
 
 #[test]
 fn a_breakpoint_in_the_program_is_not_lost() {
     let debugged = MAPPINGS.replacen("Anonymous:             0 kB", "Anonymous:   4 kB", 1);
-    assert_eq!(unchanged_files(&debugged).len(), 1);
+    assert_eq!(unchanged_code(&debugged).len(), 1);
 }
 
 #[test]
@@ -43,7 +45,7 @@ fn what_is_not_a_list_of_mappings_frees_nothing() {
         "9-",
         "\0",
     ] {
-        assert!(unchanged_files(text).is_empty(), "{text:?}");
+        assert!(unchanged_code(text).is_empty(), "{text:?}");
     }
 }
 
