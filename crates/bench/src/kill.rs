@@ -84,14 +84,7 @@ pub fn kill(ask: &Ask) -> Result<(), String> {
             rows.extend(behind(&stand, way)?);
         }
     }
-    let rows = by_metric(rows);
-    let goals = rows.iter().filter_map(|row| row.goal.as_ref());
-    let broken = goals.filter(|goal| !goal.met).count();
-    report::tell(NAME, ask.json, rows, Vec::new())?;
-    match broken {
-        0 => Ok(()),
-        broken => Err(format!("{broken} promises are not kept")),
-    }
+    report::judge(NAME, ask.json, by_metric(rows))
 }
 
 fn behind(stand: &Stand, way: Way) -> Result<Vec<Row>, String> {

@@ -99,6 +99,17 @@ pub fn tell(name: &str, json: bool, new: Vec<Row>, plots: Vec<Plot>) -> Result<(
     results::keep_rows(name, new, plots)
 }
 
+/// The same for what makes promises: an error where one is not kept.
+pub fn judge(name: &str, json: bool, new: Vec<Row>) -> Result<(), String> {
+    let goals = new.iter().filter_map(|row| row.goal.as_ref());
+    let broken = goals.filter(|goal| !goal.met).count();
+    tell(name, json, new, Vec::new())?;
+    match broken {
+        0 => Ok(()),
+        broken => Err(format!("{broken} promises are not kept")),
+    }
+}
+
 fn with_unit(cost: f64, unit: &str) -> String {
     format!("{cost:.1} {unit}")
 }

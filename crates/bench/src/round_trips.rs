@@ -87,14 +87,7 @@ pub fn round_trips(ask: &Ask) -> Result<(), String> {
     if ask.wanted.has(&[flood::METRIC]) {
         rows.extend(flood::rows(&house, rounds, length)?);
     }
-    let rows = by_metric(rows);
-    let goals = rows.iter().filter_map(|row| row.goal.as_ref());
-    let broken = goals.filter(|goal| !goal.met).count();
-    report::tell(NAME, ask.json, rows, Vec::new())?;
-    match broken {
-        0 => Ok(()),
-        broken => Err(format!("{broken} promises are not kept")),
-    }
+    report::judge(NAME, ask.json, by_metric(rows))
 }
 
 fn in_turns(

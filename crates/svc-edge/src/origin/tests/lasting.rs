@@ -9,6 +9,14 @@ async fn settled(site: &Site, store: &Store, records: u64) {
     site.until(|| store.stats().records == records).await;
 }
 
+/// Ends the node with all that has the store open; the origin lives on.
+async fn ended(site: Site, store: Store) -> Upstream {
+    site.kernel.requests.request();
+    site.node.await.unwrap();
+    drop((store, site.origins));
+    site.origin
+}
+
 // req: ED-03, ED-05
 #[tokio::test]
 async fn what_is_kept_on_a_disk_outlives_the_node() {
@@ -26,15 +34,7 @@ async fn what_is_kept_on_a_disk_outlives_the_node() {
     site.get_with("/o/a", &[("foo", "2")]).await;
     let written = || store.records().all(|(_, record)| record.objects.len() == 2);
     site.until(|| store.stats().records == 1 && written()).await;
-    let Site {
-        origin,
-        kernel,
-        node,
-        origins,
-    } = site;
-    kernel.requests.request();
-    node.await.unwrap();
-    drop((store, origins));
+    let origin = ended(site, store).await;
     let again = Site::before(origin, Some(open(dir.path())), |text| {
         text.forward.push("foo".to_owned())
     });
@@ -59,15 +59,7 @@ async fn a_clock_that_was_ahead_makes_nothing_fresh_for_longer() {
         .set("/a", fresh("one", 100).header("etag", "\"a\""));
     site.get("/o/a").await;
     settled(&site, &store, 1).await;
-    let Site {
-        origin,
-        kernel,
-        node,
-        origins,
-    } = site;
-    kernel.requests.request();
-    node.await.unwrap();
-    drop((store, origins));
+    let origin = ended(site, store).await;
     let again = Site::before(origin, Some(open(dir.path())), |_| {});
     let answer = Reply::status(304).header("etag", "\"a\"");
     again
