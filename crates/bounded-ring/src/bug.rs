@@ -14,6 +14,8 @@ pub(crate) enum Bug {
     KeepWakeOnCancel,
     /// A popper called between its look and its return to the line forgets the call.
     ForgetHeardCall,
+    /// A nudge wakes nobody where somebody was called already: who was called will come.
+    TrustTheCalled,
     /// Close wakes nobody.
     CloseSilently,
     /// The lock is given up between eviction and push.

@@ -8,6 +8,7 @@ use crate::bug::{self, Bug};
 mod brief_lock;
 mod coalesce;
 mod drop_oldest;
+mod nudge;
 mod reject_new;
 mod slots;
 

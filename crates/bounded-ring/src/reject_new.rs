@@ -108,7 +108,7 @@ impl<T> RejectNew<T> {
     /// Wakes one more of those who wait, for the case that who was woken does not come: a thread that
     /// is held up takes the call with it.
     pub fn nudge(&self) {
-        self.waiters.call_one();
+        self.waiters.nudge();
     }
 
     /// Refuses all pushes from now on; what is inside can still be popped.

@@ -96,6 +96,15 @@ impl Waiters {
         }
     }
 
+    /// Wakes the first sleeper in the place of one who was called and does not come. As with a call,
+    /// the item is in place before: who is not seen here asleep sees the item.
+    pub(crate) fn nudge(&self) {
+        if seeded(Bug::TrustTheCalled) && self.called.load(Ordering::Acquire) != 0 {
+            return;
+        }
+        self.call_one();
+    }
+
     /// Wakes everybody who sleeps now.
     pub(crate) fn call_all(&self) {
         while !seeded(Bug::CloseSilently) && self.call_first() {}
