@@ -37,9 +37,12 @@ const PING_EVERY: Duration = Duration::from_secs(30);
 const PENDING_RESETS: usize = 20;
 /// Resets that were our answer to a broken stream.
 const LOCAL_RESETS: usize = 1024;
-/// Bytes of bodies that may come unread, for one stream and for all of a connection.
+/// Bytes of a body that may come unread.
 const STREAM_WINDOW: u32 = 128 * 1024;
-const CONNECTION_WINDOW: u32 = 512 * 1024;
+/// For streams of a connection to share, however few it may have: the codec counts 256 bytes for the smallest piece
+/// of a body and cuts the connection off when unread pieces come to half of its window. One upload in messages of
+/// six bytes stays below that, however slowly it is taken.
+const LEAST_WINDOW: u32 = 12 * 1024 * 1024;
 /// Bytes of an answer that wait in the connection for the peer.
 const SEND_BUFFER: usize = 64 * 1024;
 
@@ -137,6 +140,14 @@ impl Streams {
     }
 }
 
+/// Bytes that may come unread on a connection: each stream has its own, and none waits for another's to be read.
+fn connection_window(streams: u32) -> u32 {
+    /// No window is larger.
+    const MOST: u32 = (1 << 31) - 1;
+    let all = streams.saturating_mul(STREAM_WINDOW);
+    all.clamp(LEAST_WINDOW, MOST)
+}
+
 /// Serves a connection to its end.
 pub(crate) async fn serve<S: Service>(house: Arc<House<S>>, settings: &DoorSettings, wire: Wire) {
     let streams = wire.streams().clone();
@@ -158,7 +169,7 @@ pub(crate) async fn serve<S: Service>(house: Arc<House<S>>, settings: &DoorSetti
         .max_local_error_reset_streams(LOCAL_RESETS)
         .max_header_list_size(settings.header_list_bytes)
         .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
+        .initial_connection_window_size(connection_window(settings.streams_per_connection))
         .max_send_buf_size(SEND_BUFFER)
         .serve_connection(TokioIo::new(wire), service);
     let mut connection = Box::pin(connection);

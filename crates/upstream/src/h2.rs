@@ -24,9 +24,13 @@ use crate::tables;
 /// A connection with streams on it is asked this often whether it still lives, and has this long to say so.
 const PING_EVERY: Duration = Duration::from_secs(5);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
-/// What a peer may send before it is read: on one stream, and on all of a connection.
+/// What a peer may send on one stream before it is read.
 const STREAM_WINDOW: u32 = 256 * 1024;
-const CONNECTION_WINDOW: u32 = 2 * 1024 * 1024;
+/// How many times over a connection's window holds what all of its streams may send unread. Once would do for no
+/// stream to stand in another's way; but the codec counts 256 bytes for the smallest piece of a body, cuts the whole
+/// connection off when unread pieces come to half of its window, and small messages that a client does not take
+/// come to many times the bytes they carry.
+const WINDOW_SHARES: u32 = 4;
 
 /// The connections of one endpoint.
 pub(crate) struct Streams {
@@ -157,12 +161,13 @@ async fn open(
 ) -> Result<SendRequest<Outgoing>, SendError> {
     let io = dial(endpoint, settings, until).await?;
     let head_bytes = u32::try_from(settings.head_bytes).unwrap_or(u32::MAX);
+    let window = connection_window(settings.max_streams);
     let opened = Builder::new(Tasks(endpoint.common.tasks.clone()))
         .timer(TokioTimer::new())
         .keep_alive_interval(PING_EVERY)
         .keep_alive_timeout(PING_TIMEOUT)
         .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
+        .initial_connection_window_size(window)
         .max_header_list_size(head_bytes)
         .handshake(TokioIo::new(io))
         .await;
@@ -174,6 +179,15 @@ async fn open(
         let _ended = connection.await;
     });
     Ok(sender)
+}
+
+/// What a peer may send on all streams of a connection before it is read.
+fn connection_window(streams: usize) -> u32 {
+    /// No window is larger.
+    const MOST: u32 = (1 << 31) - 1;
+    let streams = u32::try_from(streams.max(1)).unwrap_or(u32::MAX);
+    let shares = streams.saturating_mul(WINDOW_SHARES);
+    shares.saturating_mul(STREAM_WINDOW).min(MOST)
 }
 
 impl Stream {

@@ -88,6 +88,39 @@ async fn bodies_and_trailers_go_both_ways() {
     );
 }
 
+// A proxy in front sends many clients' requests over one connection: what one of them is not asked for yet is in no
+// other's way.
+// req: GW-01
+#[tokio::test]
+async fn uploads_that_nobody_takes_are_in_no_others_way() {
+    let large = (12, 1, Bytes::from(vec![b'x'; 200_000]));
+    let small = (1, 40_000, Bytes::from_static(b"little"));
+    for (uploads, pieces, piece) in [large, small] {
+        let house = House::open(patient()).await;
+        let mut requests = client(&house).await;
+        let mut held = Vec::new();
+        for _ in 0..uploads {
+            let (answer, mut body) = requests.send_request(ask("POST", "/hang"), false).unwrap();
+            for _ in 0..pieces {
+                body.send_data(piece.clone(), false).unwrap();
+            }
+            held.push((answer, body));
+        }
+        until("they begin", || house.live() == uploads).await;
+        for _ in 0..3 {
+            get(&mut requests, "/slow").await;
+            let (answer, mut body) = requests.send_request(ask("POST", "/echo"), false).unwrap();
+            body.send_data(Bytes::from_static(b"there and back"), true)
+                .unwrap();
+            let answer = tokio::time::timeout(Duration::from_secs(20), answer).await;
+            let mut answer = answer.expect("held up").unwrap().into_body();
+            assert_eq!(answer.data().await.unwrap().unwrap(), "there and back");
+        }
+        drop(held);
+        until("they end", || house.live() == 0).await;
+    }
+}
+
 #[tokio::test]
 async fn a_panic_costs_one_stream_and_no_other() {
     let house = House::open(quick()).await;

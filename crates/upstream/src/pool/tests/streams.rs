@@ -18,6 +18,11 @@ use crate::{ClientTls, Protocol, TlsText};
 
 type AnyBody = BoxBody<Bytes, Infallible>;
 
+/// Bytes of an answer that no window holds.
+const LARGE: usize = 1 << 20;
+/// Pieces of six bytes each that no window holds.
+const SMALL: usize = 60_000;
+
 /// A server of HTTP/2, or of HTTP/1 when asked for, behind TLS if there is any.
 struct Server {
     url: String,
@@ -107,6 +112,12 @@ async fn answer(
             let authority = request.uri().authority();
             let said = authority.map_or(String::new(), |one| one.to_string());
             Full::new(Bytes::from(said)).boxed()
+        }
+        "/large" => Full::new(Bytes::from(vec![b'x'; LARGE])).boxed(),
+        "/small" => {
+            let piece = || Ok(Frame::data(Bytes::from_static(b"little")));
+            let pieces = std::iter::repeat_with(piece).take(SMALL);
+            BodyExt::boxed(StreamBody::new(futures_util::stream::iter(pieces)))
         }
         "/trailers" => {
             let mut trailers = HeaderMap::new();
@@ -198,6 +209,29 @@ async fn a_stream_that_is_reset_takes_no_other_with_it() {
     assert_eq!(error.cause(), Cause::StreamReset, "{error}");
     assert!(error.may_have_reached());
     assert_eq!((server.connections(), only(&pool).failures), (1, 1));
+}
+
+// Neither waits for the bytes of one client until another has read its own, nor ends with it.
+// req: GW-01, GW-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_nobody_reads_are_in_no_others_way() {
+    for (path, unread, length) in [("/large", 20, LARGE), ("/small", 3, SMALL * 6)] {
+        let server = Server::start(None, Protocol::H2).await;
+        let pool = pool(server.spec(Protocol::H2));
+        let until = clock::now() + PATIENCE;
+        let mut held = Vec::new();
+        for _ in 0..unread {
+            held.push(pick(&pool).send(get(path), until).await.unwrap());
+        }
+        for _ in 0..3 {
+            assert_eq!(fetch(&pool, "/slow").await.unwrap().1, "late", "{path}");
+        }
+        for response in held {
+            let read = response.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(read.len(), length, "{path}");
+        }
+        assert_eq!(server.connections(), 1, "{path}");
+    }
 }
 
 // req: GW-01
