@@ -6,7 +6,7 @@ use crate::peers::Kind;
 use crate::results::Wanted;
 use crate::{
     ALL, drain, edge, fairness, fill, kill, memory, micro, overload, overload_sim, proxy, reload,
-    round_trips, scaling, startup,
+    round_trips, runtimes, scaling, startup,
 };
 
 /// A benchmark that can be asked for.
@@ -123,6 +123,7 @@ const SERVERS: &[Entry] = &[
         &[],
         round_trips::round_trips,
     ),
+    beside(runtimes::NAME, runtimes::ABOUT, &[], runtimes::runtimes),
     // Not among all: they measure the node as people run it.
     Entry {
         name: kill::NAME,

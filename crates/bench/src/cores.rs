@@ -25,6 +25,8 @@ pub fn pin(core: usize) {
 /// Who goes before whom where both want the same core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
+    /// A measured server that has the load's core too: what the load is late by is not the server's.
+    Server = 9,
     /// The load, and what it starts: the measured servers.
     Load = 10,
     /// The origin: it has to be there when it is due, whatever the load is busy with.

@@ -42,6 +42,7 @@ pub mod report;
 pub mod request;
 pub mod results;
 pub mod round_trips;
+pub mod runtimes;
 pub mod scaling;
 pub mod sheet;
 pub mod soak;

@@ -5,7 +5,7 @@ mod tables;
 use std::path::Path;
 
 use crate::sheet::Sheet;
-use crate::{edge, overload, proxy, results};
+use crate::{edge, overload, proxy, results, runtimes};
 
 /// What it is called by.
 pub const NAME: &str = "page";
@@ -31,6 +31,7 @@ pub fn page() -> Result<(), String> {
         (proxy::NAME, PROXY, proxy::page()?),
         (edge::NAME, EDGE, edge::page()?),
         (overload::NAME, OVERLOAD, overload::page()?),
+        (runtimes::NAME, RUNTIMES, runtimes::page()?),
     ];
     let section = |sheet: &Sheet| {
         let own = told
@@ -87,6 +88,18 @@ instant; clients leave after 1.5 s. *Goodput*: answers in time, of all tenants. 
 tenant knew. *Gave up*: requests without any answer in time. *Wasted*: the part of the origin's work whose client had
 left. *Late*: how late the generator itself was at the 99th percentile; past 5 ms a row is marked invalid.
 S8 to S11 came last, and nothing was tuned for them.
+
+";
+
+const RUNTIMES: &str = "
+## Which runtime, and one for each core
+
+The gateway of the comparison above, on `--runtime single` and `--runtime multi`. On *one core* it has that core for
+itself, load and origin have the other. On *two cores* it shares the second one with them, and they go first: one node
+of two workers, or two nodes on `single`, each with a core and a listener (`SO_REUSEPORT`) of its own. Requests leave
+by the clock on 64 connections and more; latency counts from the intended instant; *processor* is the server's time, a
+request. Medians of rounds in turns; ratios are medians of each round's own. Who runs on the core of the load is woken
+without a word to another core: part of what a node a core saves at small loads is that.
 
 ";
 

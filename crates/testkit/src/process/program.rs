@@ -6,6 +6,8 @@ use super::{CONFIG_FILE, Owned, Process, ProcessError, system};
 use parking_lot::Mutex;
 use std::ffi::OsStr;
 use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,6 +17,9 @@ use tempfile::TempDir;
 
 /// Variables with this prefix are the program's own; those of the caller are not handed down.
 const VARIABLE_PREFIX: &str = "MACRONODE_";
+
+/// Where the sockets that are handed over begin.
+const FIRST_SOCKET: RawFd = 3;
 
 /// A program to be started.
 #[derive(Debug)]
@@ -100,6 +105,22 @@ impl Program {
             verdict: Verdict::Fail(libc::ENOSYS as u16),
         }]);
         self.before_exec(move || filter.apply())
+    }
+
+    /// Hands a listening socket over under the name of a door, as systemd does.
+    #[must_use]
+    pub fn socket(self, door: &str, listener: TcpListener) -> Self {
+        let program = self.env("LISTEN_FDS", "1").env("LISTEN_FDNAMES", door);
+        program.before_exec(move || {
+            // Aside first: a copy made in its own place would still be closed by the exec.
+            // SAFETY: plain system calls on a descriptor that is held here.
+            let aside = unsafe { libc::fcntl(listener.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 100) };
+            // SAFETY: as above.
+            match unsafe { libc::dup2(aside, FIRST_SOCKET) } {
+                FIRST_SOCKET => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        })
     }
 
     /// Keeps stderr open and never reads it, as a stuck log collector would.

@@ -38,6 +38,23 @@ mod running {
     }
 
     #[tokio::test]
+    async fn a_socket_that_is_handed_over_is_the_same_one() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let inode = |link: &Path| std::fs::read_link(link).unwrap();
+        let ours = format!(
+            "/proc/self/fd/{}",
+            std::os::fd::AsRawFd::as_raw_fd(&listener)
+        );
+        let ours = inode(Path::new(&ours));
+        let process = sh("echo $LISTEN_FDS $LISTEN_FDNAMES $(readlink /proc/$$/fd/3)")
+            .socket("door", listener)
+            .start()
+            .unwrap();
+        let line = process.wait_for_line(|_| true, LONG).await.unwrap();
+        assert_eq!(line.text, format!("1 door {}", ours.display()));
+    }
+
+    #[tokio::test]
     async fn signals_arrive() {
         let process = sh("trap 'echo got it; exit 3' TERM; echo set; while :; do sleep 0.01; done")
             .start()
