@@ -324,6 +324,87 @@ fn the_container_is_built_from_what_is_here_and_runs_what_the_node_understands()
     );
 }
 
+// req: ND-01
+#[test]
+fn the_container_copies_only_what_its_build_has_made_and_runs_as_the_pod_does() {
+    let made = instructions("RUN ").concat();
+    let copies = instructions("COPY --from=build ");
+    let sources: Vec<_> = copies
+        .iter()
+        .filter_map(|copy| copy.split_whitespace().next())
+        .collect();
+    assert_eq!(sources.len(), 2, "{copies:?}");
+    for source in sources {
+        let by = match source {
+            "/etc/ssl/certs/ca-certificates.crt" => " ca-certificates ",
+            built => &format!(" {built}"),
+        };
+        assert!(made.contains(by), "nothing in the build makes {source}");
+    }
+    let deployment = manifest("deployment");
+    let user = &deployment["spec"]["template"]["spec"]["securityContext"]["runAsUser"];
+    assert_eq!(instructions("USER ")[0], format!("{user}:{user}"));
+    assert_eq!(instructions("STOPSIGNAL "), ["SIGTERM"]);
+}
+
+// req: ND-01
+#[test]
+fn the_node_is_built_from_what_the_container_copies() {
+    let copies = instructions("COPY ");
+    let words = copies.iter().flat_map(|copy| copy.split_whitespace());
+    let copied: Vec<_> = words.map(|word| root().join(word)).collect();
+    let workspace = read("Cargo.toml");
+    assert!(workspace.contains("members = [\"crates/*\", \"xtask\"]"));
+    let mut read = 0;
+    for file in shipped_sources() {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let beside = file.parent().expect("a file is in a directory");
+        for name in named_files(&text) {
+            let named = beside.join(name).canonicalize().expect("it is there");
+            let is_copied = copied.iter().filter_map(|place| place.canonicalize().ok());
+            assert!(
+                is_copied.into_iter().any(|place| named.starts_with(place)),
+                "{} reads {name}",
+                file.display()
+            );
+            read += 1;
+        }
+    }
+    assert!(read >= 3, "{read} files are read while the node is built");
+}
+
+/// The files that the compiler reads for this one.
+fn named_files(source: &str) -> Vec<&str> {
+    let openings = ["include_str!(\"", "include_bytes!(\"", "#[path = \""];
+    let after = openings
+        .into_iter()
+        .flat_map(|opening| source.split(opening).skip(1));
+    after.filter_map(|rest| rest.split('"').next()).collect()
+}
+
+/// Every source of every crate; tests beside `src` are not built.
+fn shipped_sources() -> Vec<PathBuf> {
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        let listed = std::fs::read_dir(folder).into_iter().flatten();
+        listed
+            .map(|entry| entry.expect("it can be listed").path())
+            .collect()
+    };
+    let crates = entries(&root().join("crates")).into_iter();
+    let mut folders: Vec<_> = crates.map(|folder| folder.join("src")).collect();
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder) {
+            match path.extension() {
+                None => folders.push(path),
+                Some(extension) if extension == "rs" => files.push(path),
+                Some(_) => {}
+            }
+        }
+    }
+    files
+}
+
 #[test]
 fn the_binary_needs_nothing_but_the_c_library_beside_it() {
     let Ok(said) = std::process::Command::new("ldd").arg(binary()).output() else {
