@@ -93,6 +93,7 @@ const LAYERS: &[Layer] = &[
             "fair-queue",
             "rate-quota",
             "http-rules",
+            "http1-wire",
             "passport",
             "front-door",
             "upstream",

@@ -1,7 +1,9 @@
 //! A door's life as a child: who is let in, and what happens to those inside when it closes.
 
+use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -141,7 +143,9 @@ impl<S: Service> House<S> {
     ) -> Result<Response<S::Body>, Panicked> {
         let called = AssertUnwindSafe(async {
             let request = request.take().expect("a request is made once");
-            self.service.call(request, visit).await
+            // Pinned where it is made: awaited as it is, all it will ever hold would be copied, twice.
+            let mut call = pin!(self.service.call(request, visit));
+            poll_fn(|cx| call.as_mut().poll(cx)).await
         });
         called.catch_unwind().await.map_err(|payload| {
             let reason = panic_message(&*payload);

@@ -133,6 +133,14 @@ impl Socket {
         }
     }
 
+    /// Ready when there may be something to read, an end or an error among it.
+    pub(crate) fn poll_heard(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.bare() {
+            Some(socket) => socket.poll_read_ready(cx).map(drop),
+            None => Poll::Ready(()),
+        }
+    }
+
     fn writer(&mut self) -> &mut (dyn AsyncWrite + Unpin) {
         match self {
             Socket::Plain(stream) => stream,

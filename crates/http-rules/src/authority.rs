@@ -62,7 +62,11 @@ impl<'a> Authority<'a> {
 fn split(text: &str) -> Option<(&str, Option<&str>)> {
     let host_end = match text.as_bytes().first()? {
         b'[' => text.find(']')? + 1,
-        _ => text.find(':').unwrap_or(text.len()),
+        // A host is short: bytes are looked through faster than any search begins.
+        _ => text
+            .bytes()
+            .position(|byte| byte == b':')
+            .unwrap_or(text.len()),
     };
     let (host, rest) = text.split_at(host_end);
     match rest {

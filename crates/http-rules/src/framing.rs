@@ -70,6 +70,13 @@ impl<'a> Seen<'a> {
                 None => Ok(()),
                 Some(_) => Err(Bad::HostRepeated),
             },
+            // Nothing can be wrong with the names that most heads have.
+            header::ACCEPT
+            | header::ACCEPT_ENCODING
+            | header::ACCEPT_LANGUAGE
+            | header::CONTENT_TYPE
+            | header::COOKIE
+            | header::USER_AGENT => Ok(()),
             header::CONTENT_LENGTH => self.content_length(value),
             header::TRANSFER_ENCODING => self.transfer_encoding(wire, value),
             header::EXPECT => self.expect(value),

@@ -12,6 +12,12 @@ use crate::scan::Scan;
 /// Room left for what whoever passes a message on has to add.
 const ROOM: usize = 6;
 
+/// Names that are no standard's, and said to gateways often enough not to be taken apart and copied each time.
+const TENANT: HeaderName = HeaderName::from_static("x-tenant");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
 /// What the fields of an answer say about framing and the connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Said {
@@ -73,6 +79,10 @@ fn name(text: &[u8]) -> Result<HeaderName, Fault> {
         b"vary" | b"Vary" => header::VARY,
         b"last-modified" | b"Last-Modified" => header::LAST_MODIFIED,
         b"content-encoding" | b"Content-Encoding" => header::CONTENT_ENCODING,
+        b"x-tenant" | b"X-Tenant" => TENANT,
+        b"x-request-id" | b"X-Request-Id" => REQUEST_ID,
+        b"x-forwarded-for" | b"X-Forwarded-For" => FORWARDED_FOR,
+        b"traceparent" => TRACEPARENT,
         // No space before the colon, no empty name and no folded line is a name.
         _ => HeaderName::from_bytes(text).map_err(|_| Fault::Garbage("a field name"))?,
     })

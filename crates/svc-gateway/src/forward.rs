@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::header::HeaderMap;
 use http::{HeaderName, Method, Response, Uri};
+use http1_wire::spare;
 use kernel::backoff::Backoff;
 use tokio::time::Instant;
 use upstream::{Ask, Cause, Field, NoEndpoint, Reply, SendError, Stage, Tried};
@@ -40,6 +41,13 @@ pub(crate) struct Call {
     pub(crate) until: Instant,
     /// What decides where it goes, for upstreams that choose by it.
     pub(crate) hash: Option<u64>,
+}
+
+/// Its fields have come to their end: the next head takes their room.
+impl Drop for Call {
+    fn drop(&mut self) {
+        spare::put_fields(std::mem::take(&mut self.headers));
+    }
 }
 
 /// What came of it.

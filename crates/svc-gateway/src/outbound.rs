@@ -12,6 +12,7 @@ use http_rules::deadline;
 use http_rules::forward::{Fields, Hop, join_cookies, request_upgrade, strip_hop_by_hop};
 use http_rules::request_id;
 use http_rules::trace::TRACEPARENT;
+use passport::Method;
 use upstream::Field;
 
 use crate::backend::Backend;
@@ -113,9 +114,14 @@ fn identify(plan: &Plan, journey: &Journey, head: &mut Head) {
         head.headers.remove(&plan.key_header);
     }
     let name = plan.tenant_header();
-    let tenant = journey.caller.as_ref().and_then(|caller| caller.tenant());
+    let caller = journey.caller.as_ref();
+    let tenant = caller.and_then(|caller| caller.tenant());
+    // Who is known by this very header has said it once, and so.
+    let by_word = caller
+        .and_then(|caller| caller.identity.as_ref())
+        .is_some_and(|identity| identity.how == Method::TrustedHeader);
     if journey.heads.has(Heads::TENANT) {
-        if tenant.is_some_and(|tenant| is_all(&head.headers, name, tenant)) {
+        if by_word || tenant.is_some_and(|tenant| is_all(&head.headers, name, tenant)) {
             return;
         }
         head.headers.remove(name);

@@ -143,7 +143,8 @@ impl<T> Router<T> {
     fn at<'r>(&'r self, host: &'r str) -> impl Iterator<Item = &'r Paths> {
         let own = self.hosts.get(host);
         let above = if self.below.is_empty() { "" } else { host };
-        let above = above.match_indices('.').map(|(dot, _)| &host[dot + 1..]);
+        let dots = above.bytes().enumerate().filter(|(_, byte)| *byte == b'.');
+        let above = dots.map(|(dot, _)| &host[dot + 1..]);
         let below = above.filter_map(|suffix| self.below.get(suffix));
         own.into_iter().chain(below).chain([&self.anywhere])
     }
@@ -187,7 +188,7 @@ impl Paths {
                     return Some(entry.route);
                 }
             }
-            end = prefix.rfind('/')?;
+            end = prefix.bytes().rposition(|byte| byte == b'/')?;
         }
     }
 

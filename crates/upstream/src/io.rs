@@ -60,13 +60,25 @@ impl Io {
         Self { wire, _open: open }
     }
 
-    /// Whether nothing is to be heard: no byte, no end.
-    pub(crate) fn is_silent(&mut self) -> bool {
-        let socket = match &self.wire {
+    /// The system's socket, where nothing is between it and what is said.
+    fn bare(&self) -> Option<&tokio::net::TcpStream> {
+        match &self.wire {
             Wire::Plain(stream) => net::socket_of(stream),
             Wire::Encrypted(_) => None,
-        };
-        match socket {
+        }
+    }
+
+    /// Ready when there may be something to read, an end or an error among it.
+    pub(crate) fn poll_heard(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.bare() {
+            Some(socket) => socket.poll_read_ready(cx).map(drop),
+            None => Poll::Ready(()),
+        }
+    }
+
+    /// Whether nothing is to be heard: no byte, no end.
+    pub(crate) fn is_silent(&mut self) -> bool {
+        match self.bare() {
             Some(socket) => {
                 let heard = socket.try_read(&mut [0]);
                 heard.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)

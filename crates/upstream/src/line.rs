@@ -170,7 +170,9 @@ impl Line {
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response<()>, LineError>> {
         self.send(cx)?;
         loop {
-            if let Some(answer) = self.head.read(&mut self.inbox, self.asked)? {
+            if !self.inbox.is_empty()
+                && let Some(answer) = self.head.read(&mut self.inbox, self.asked)?
+            {
                 return Poll::Ready(self.heard(answer));
             }
             let heard = ready!(self.fill(LITTLE_BYTES, cx));
@@ -261,6 +263,8 @@ impl Line {
     /// Reads once, into room for `least` bytes; zero is the end.
     fn fill(&mut self, least: usize, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if self.inbox.capacity() == 0 {
+            // Who waits needs no room.
+            ready!(self.io.poll_heard(cx));
             self.inbox = spare::take_inbox();
         }
         let room = self.inbox.capacity() - self.inbox.len();

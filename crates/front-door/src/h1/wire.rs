@@ -177,6 +177,8 @@ impl Wire {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
         if self.inbox.capacity() == 0 {
+            // Nearly every connection waits at nearly every moment: for that it needs no room.
+            ready!(self.socket.poll_heard(cx));
             self.takes_room();
         }
         let room = if self.full { room } else { READ_BYTES };

@@ -40,6 +40,23 @@ fn fingerprints_differ_by_text_kind_and_seed() {
 }
 
 #[test]
+fn a_name_is_never_taken_for_another_of_the_same_fingerprint() {
+    let cache = cache(8);
+    let acme = Credential::TrustedHeader("acme");
+    cache.keep(&acme, NOW, &Ok(identity(0)), None);
+    assert!(matches!(cache.get(&acme, NOW, |_| true), Some(Ok(_))));
+
+    let other = Credential::TrustedHeader("other");
+    let known = Known {
+        identity: identity(0),
+        since: NOW,
+        stamp: None,
+    };
+    cache.known.insert(cache.fingerprints.of(&other), known);
+    assert!(cache.get(&other, NOW, |_| true).is_none());
+}
+
+#[test]
 fn heavy_identities_take_the_room_of_several() {
     let (light, heavy) = (cache(256), cache(256));
     for number in 0..10_000 {
