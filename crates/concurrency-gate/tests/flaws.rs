@@ -273,6 +273,60 @@ fn after_close_everybody_is_told_and_leases_stay_valid() {
         panic!("nobody waits at a closed gate")
     };
     assert_eq!(told.reason(), Reason::Closed);
+    let registered_late = gate.register("late", Limit::fixed(1)).unwrap();
+    let refused = registered_late.try_enter(NOW).unwrap_err();
+    assert_eq!(refused.reason(), Reason::Closed);
+}
+
+// req: GT-01, GT-05
+#[test]
+fn a_key_never_registered_gets_the_default_limit_which_was_checked_before_any_key_came() {
+    let senseless = Gate::<&str>::new(GateConfig::new(Limit::fixed(0)));
+    assert_eq!(
+        senseless.unwrap_err(),
+        GateError::Limit(LimitError::ZeroMax)
+    );
+
+    let gate = gate(Limit::fixed(1));
+    let known = gate.register("known", Limit::fixed(2)).unwrap();
+    let inside = gate.try_enter(&"unknown", NOW).unwrap();
+    let stranger = gate.handle(&"unknown", NOW);
+    assert_eq!((stranger.limit(), known.limit()), (1, 2));
+    let refused = gate.try_enter(&"unknown", NOW).unwrap_err();
+    assert_eq!(refused.reason(), Reason::Saturated);
+    let Poll::Ready(Err(told)) = poll(&mut pin!(stranger.wait(NOW, None))) else {
+        panic!("the default limit has no queue to be stuck in")
+    };
+    assert_eq!(told.reason(), Reason::Saturated);
+
+    let too_late = gate.register("unknown", Limit::fixed(5));
+    assert_eq!(too_late.unwrap_err(), GateError::InUse);
+    assert_eq!((stranger.limit(), stranger.in_flight()), (1, 1));
+    drop(inside);
+    assert!(gate.try_enter(&"unknown", NOW).is_ok());
+}
+
+// req: GT-05, GT-11
+#[test]
+fn gates_that_make_no_sense_are_told_when_they_are_made() {
+    type Spoil = fn(&mut GateConfig);
+    let cases: [(Spoil, GateError); 4] = [
+        (|config| config.keys_max = 0, GateError::NoKeys),
+        (|config| config.overflow_entries = 1, GateError::NoOverflow),
+        (
+            |config| config.min_idle_age = Duration::from_millis(999),
+            GateError::IdleAgeTooShort,
+        ),
+        (
+            |config| config.sweep_every = Duration::ZERO,
+            GateError::NoSweepInterval,
+        ),
+    ];
+    for (spoil, error) in cases {
+        let mut config = GateConfig::new(Limit::fixed(1));
+        spoil(&mut config);
+        assert_eq!(Gate::<u32>::new(config).unwrap_err(), error);
+    }
 }
 
 // req: GT-01

@@ -213,12 +213,15 @@ fn close_refuses_everybody_and_revokes_nothing() {
 #[test]
 fn bad_work_and_bad_limits_are_refused_at_once() {
     let (queue, _) = queue(1);
+    let past = work(1).deadline(Duration::ZERO);
     let bad = [
+        (past, Refused::Expired),
         (Work::of(Class(7), 1), Refused::UnknownClass),
         (work(1).cost(0), Refused::Cost),
         (work(1).cost(2), Refused::Cost),
         (work(1).weight(0), Refused::Weight),
     ];
+    // A slot is free all the time: the refusal is the work's own fault.
     for (work, why) in bad {
         assert_eq!(queue.try_acquire(work).unwrap_err(), why);
         let polled = answer(&mut Box::pin(queue.acquire(work)));

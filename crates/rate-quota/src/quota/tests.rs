@@ -71,6 +71,16 @@ fn a_cost_above_the_burst_is_denied_for_ever_and_a_cost_of_zero_only_looks() {
     assert_eq!(quota.busy_keys(at(0)), 0);
 }
 
+// req: GW-06
+#[test]
+fn a_table_for_no_keys_and_a_clock_that_steps_back_neither_panic_nor_refuse_for_ever() {
+    let quota = Quota::new(rate(10, 1), 0);
+    assert!(quota.check(1, 1, at(5_000)).is_ok());
+    let denied = quota.check(1, 1, at(1_000)).unwrap_err();
+    let retry_after = denied.retry_after().expect("the unit comes back");
+    assert!(quota.check(1, 1, at(1_000) + retry_after).is_ok());
+}
+
 #[test]
 fn keys_do_not_share() {
     let quota = Quota::new(rate(1, 1), 1_000);
