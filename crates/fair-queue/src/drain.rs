@@ -9,22 +9,33 @@ const WINDOW_NANOS: u64 = 50_000_000;
 const KEPT: f64 = 0.93;
 
 /// Dispatches per second of saturation.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Drain {
     per_second: Option<f64>,
-    /// The last dispatch, unless nobody has waited since.
-    last: Option<Moment>,
+    /// The last dispatch; never, if nobody has waited since.
+    last: Moment,
     saturated_nanos: u64,
     count: u32,
+}
+
+impl Default for Drain {
+    fn default() -> Self {
+        Self {
+            per_second: None,
+            last: Moment::NEVER,
+            saturated_nanos: 0,
+            count: 0,
+        }
+    }
 }
 
 impl Drain {
     /// A waiting item was dispatched.
     #[inline(always)]
     pub(crate) fn dispatched(&mut self, now: Moment) {
-        let last = self.last.replace(now);
+        let last = std::mem::replace(&mut self.last, now);
         // Nothing is learnt from the first of a row, nor from a clock that went back.
-        let Some(nanos) = last.and_then(|last| last.nanos_until(now)) else {
+        let Some(nanos) = last.nanos_until(now) else {
             return;
         };
         self.saturated_nanos += nanos;
@@ -38,7 +49,7 @@ impl Drain {
     /// Nobody waits any more.
     #[inline(always)]
     pub(crate) fn idle(&mut self) {
-        self.last = None;
+        self.last = Moment::NEVER;
     }
 
     pub(crate) fn per_second(&self) -> Option<f64> {

@@ -2,7 +2,7 @@
 
 use crate::index::Index;
 use crate::items::Row;
-use crate::rounds::{Field, Member};
+use crate::rounds::{Field, Member, Members};
 
 /// Whose flow: the class's index and the tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Flow {
 /// A slab of flows and the way from a key to its place.
 #[derive(Debug)]
 pub(crate) struct Flows {
-    places: Vec<Flow>,
+    pub(crate) places: Vec<Flow>,
     index: Index,
     len: usize,
     /// Free places, linked by nothing but this stack.
@@ -137,12 +137,21 @@ impl Flows {
     }
 }
 
-impl Field for Flows {
+impl Members for [Flow] {
     #[inline(always)]
     fn member(&mut self, id: u32) -> &mut Member {
-        &mut self.get_mut(id).member
+        &mut self[id as usize].member
     }
+}
 
+impl Members for Flows {
+    #[inline(always)]
+    fn member(&mut self, id: u32) -> &mut Member {
+        self.places.member(id)
+    }
+}
+
+impl Field for Flows {
     #[inline(always)]
     fn may_rest(&self) -> bool {
         self.len - self.busy <= self.max_resting

@@ -21,6 +21,15 @@ struct Place<T> {
     waiting: Option<Waiting<T>>,
 }
 
+impl<T> Place<T> {
+    /// Handles to what was here are void from now on.
+    #[inline(always)]
+    fn vacate(&mut self) -> Option<Waiting<T>> {
+        self.generation = self.generation.wrapping_add(1);
+        self.waiting.take()
+    }
+}
+
 /// An item and what the queue knows of it.
 #[derive(Debug)]
 pub(crate) struct Waiting<T> {
@@ -65,17 +74,14 @@ impl<T> Items<T> {
 
     #[inline(always)]
     pub(crate) fn push_back(&mut self, row: &mut Row, waiting: Waiting<T>) -> Handle {
-        let index = self.place(waiting);
-        let tail = std::mem::replace(&mut row.tail, index);
-        let place = &mut self.places[index as usize];
-        (place.prev, place.next) = (tail, NONE);
-        let generation = place.generation;
-        match tail {
-            NONE => row.head = index,
-            _ => self.places[tail as usize].next = index,
+        let handle = self.place(waiting, row.tail);
+        match row.tail {
+            NONE => row.head = handle.index,
+            tail => self.places[tail as usize].next = handle.index,
         }
+        row.tail = handle.index;
         row.len += 1;
-        Handle { index, generation }
+        handle
     }
 
     #[inline(always)]
@@ -85,7 +91,17 @@ impl<T> Items<T> {
 
     #[inline(always)]
     pub(crate) fn pop_front(&mut self, row: &mut Row) -> Option<Waiting<T>> {
-        (row.head != NONE).then(|| self.take(row, row.head))?
+        let index = row.head;
+        let place = self.places.get_mut(index as usize)?;
+        row.head = std::mem::replace(&mut place.next, self.free);
+        row.len -= 1;
+        self.free = index;
+        let waiting = place.vacate();
+        match row.head {
+            NONE => row.tail = NONE,
+            next => self.places[next as usize].prev = NONE,
+        }
+        waiting
     }
 
     /// The flow of a waiting item.
@@ -110,22 +126,29 @@ impl<T> Items<T> {
         Some(place.waiting.as_ref().map(|waiting| (handle, waiting)))
     }
 
+    /// Finds it a place as the last of a row, after `prev`.
     #[inline(always)]
-    fn place(&mut self, waiting: Waiting<T>) -> u32 {
-        if self.free == NONE {
-            self.places.push(Place {
-                generation: 0,
-                prev: NONE,
-                next: NONE,
-                waiting: Some(waiting),
-            });
-            return (self.places.len() - 1) as u32;
-        }
+    fn place(&mut self, waiting: Waiting<T>, prev: u32) -> Handle {
         let index = self.free;
-        let place = &mut self.places[index as usize];
-        self.free = place.next;
+        let Some(place) = self.places.get_mut(index as usize) else {
+            return self.place_at_end(waiting, prev);
+        };
+        self.free = std::mem::replace(&mut place.next, NONE);
+        place.prev = prev;
         place.waiting = Some(waiting);
-        index
+        let generation = place.generation;
+        Handle { index, generation }
+    }
+
+    fn place_at_end(&mut self, waiting: Waiting<T>, prev: u32) -> Handle {
+        let (index, generation) = (self.places.len() as u32, 0);
+        self.places.push(Place {
+            generation,
+            prev,
+            next: NONE,
+            waiting: Some(waiting),
+        });
+        Handle { index, generation }
     }
 
     #[inline(always)]
@@ -133,9 +156,8 @@ impl<T> Items<T> {
         let free = std::mem::replace(&mut self.free, index);
         let place = &mut self.places[index as usize];
         let (prev, next) = (place.prev, place.next);
-        place.generation = place.generation.wrapping_add(1);
         place.next = free;
-        let waiting = place.waiting.take();
+        let waiting = place.vacate();
         match prev {
             NONE => row.head = next,
             _ => self.places[prev as usize].next = next,

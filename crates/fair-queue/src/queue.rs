@@ -354,7 +354,8 @@ impl<T> Queue<T> {
         let index = work.class.index();
         let class = &mut self.classes[index];
         let id = self.flows.enter(key(work), work.weight, class.served);
-        let flow = self.flows.get_mut(id);
+        let flows = self.flows.places.as_mut_slice();
+        let flow = &mut flows[id as usize];
         let was_empty = flow.row.len == 0;
         let before = std::mem::replace(&mut flow.member.weight, work.weight);
         if was_empty {
@@ -372,12 +373,14 @@ impl<T> Queue<T> {
             since: Moment::of(now),
             deadline,
         };
-        let row = &mut self.flows.get_mut(id).row;
-        let handle = self.items.push_back(row, waiting);
+        let handle = self.items.push_back(&mut flow.row, waiting);
         class.waiting += 1;
         self.waiting += 1;
         if was_empty {
-            self.flow_arrives(index, id);
+            class.rounds.arrive(flows, id);
+        }
+        if class.waiting == 1 {
+            self.top.arrive(&mut self.classes, index as u32);
         }
         handle
     }

@@ -60,8 +60,12 @@ impl Member {
 }
 
 /// Where the members live.
-pub(crate) trait Field {
+pub(crate) trait Members {
     fn member(&mut self, id: u32) -> &mut Member;
+}
+
+/// Where they come and go.
+pub(crate) trait Field: Members {
     /// Whether one more member without work may be remembered.
     fn may_rest(&self) -> bool;
     /// The member is in no row any more and owes nothing.
@@ -116,7 +120,7 @@ impl Rounds {
 
     /// The member has work now.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, field: &mut impl Field, id: u32) {
+    pub(crate) fn arrive<M: Members + ?Sized>(&mut self, field: &mut M, id: u32) {
         if field.member(id).place != Place::Away {
             return;
         }
@@ -179,10 +183,12 @@ impl Rounds {
     /// Gives the member whose turn is open, once it has spent all, its next turn at once if nobody
     /// else is there to have one before.
     #[inline(always)]
-    pub(crate) fn renew_if_alone(&mut self, field: &mut impl Field, id: u32) {
+    pub(crate) fn renew_if_alone(&mut self, member: &mut Member) {
+        if member.deficit != 0 {
+            return;
+        }
         let others = self.newcomers.len() + self.rows[0].len() + self.rows[1].len();
-        let member = field.member(id);
-        if member.deficit == 0 && others == 0 {
+        if others == 0 {
             member.deficit = member.credit(self.quantum);
             self.begin_round();
         }
@@ -198,8 +204,10 @@ impl Rounds {
     /// The [next in row](Self::next_in_row) has been served in its turn, which stays open as long as
     /// it has work.
     #[inline(always)]
-    pub(crate) fn served_next(&mut self, field: &mut impl Field, id: u32, has_work: bool) {
-        self.rows[usize::from(self.side)].remove(field, id);
+    pub(crate) fn served_next<M: Members + ?Sized>(&mut self, field: &mut M, has_work: bool) {
+        let Some(id) = self.rows[usize::from(self.side)].pop_front(field) else {
+            return;
+        };
         if has_work {
             field.member(id).place = Place::Open;
             self.open = id;
@@ -211,7 +219,7 @@ impl Rounds {
 
     /// Ends the open turn of a member that has work and nothing left to spend.
     #[inline(always)]
-    pub(crate) fn spent(&mut self, field: &mut impl Field, id: u32) {
+    pub(crate) fn spent<M: Members + ?Sized>(&mut self, field: &mut M, id: u32) {
         self.open = NONE;
         self.enlist(field, id, true);
     }
@@ -285,7 +293,7 @@ impl Rounds {
     }
 
     #[inline(always)]
-    fn enlist(&mut self, field: &mut impl Field, id: u32, served: bool) {
+    fn enlist<M: Members + ?Sized>(&mut self, field: &mut M, id: u32, served: bool) {
         let next = self.side ^ 1;
         let member = field.member(id);
         (member.place, member.served) = (Place::Row(next), served);

@@ -350,10 +350,11 @@ impl FairQueue {
         if real_cost != account.cost {
             line.queue.settle(*account, real_cost);
         }
-        let next = match self.shared.word.in_debt() {
+        let granted = match self.shared.word.in_debt() {
             true => None,
             false => line.grant_next(now, &mut calls),
         };
+        let next = granted.as_ref().map(|granted| granted.class);
         // From hand to hand, the counts stay as they are.
         if next != Some(account.class) {
             self.ends(account.class);
@@ -364,6 +365,9 @@ impl FairQueue {
         }
         self.unmark_if_empty(&line);
         drop(line);
+        if let Some(waker) = granted.and_then(|granted| granted.waker) {
+            waker.wake();
+        }
         calls.ring();
     }
 
@@ -371,9 +375,10 @@ impl FairQueue {
     /// mark that somebody waits is taken away last.
     fn fill(&self, line: &mut MutexGuard<'_, Line>, now: Duration, calls: &mut Calls) {
         while !line.queue.is_empty() && self.shared.word.has_room() {
-            if let Some(class) = line.grant_next(now, calls) {
+            if let Some(granted) = line.grant_next(now, calls) {
                 self.shared.word.add_one();
-                self.begins(class);
+                self.begins(granted.class);
+                calls.add(granted.waker);
             }
         }
         self.unmark_if_empty(line);

@@ -4,7 +4,7 @@ use super::{ClassState, Queue};
 use crate::flows::Flows;
 use crate::items::Items;
 use crate::moment::Moment;
-use crate::rounds::{Field, Member, Needs};
+use crate::rounds::{Field, Member, Members, Needs};
 use crate::work::Refused;
 
 /// The tenants of one class.
@@ -23,12 +23,14 @@ pub(super) struct Lost {
     weight: u64,
 }
 
-impl<T, F> Field for FlowField<'_, T, F> {
+impl<T, F> Members for FlowField<'_, T, F> {
     #[inline(always)]
     fn member(&mut self, id: u32) -> &mut Member {
         self.flows.member(id)
     }
+}
 
+impl<T, F> Field for FlowField<'_, T, F> {
     #[inline(always)]
     fn may_rest(&self) -> bool {
         self.flows.may_rest()
@@ -67,12 +69,14 @@ pub(super) struct ClassField<'a, T, F> {
     pub(super) tenants: FlowField<'a, T, F>,
 }
 
-impl Field for Vec<ClassState> {
+impl Members for Vec<ClassState> {
     #[inline(always)]
     fn member(&mut self, id: u32) -> &mut Member {
         &mut self[id as usize].member
     }
+}
 
+impl Field for Vec<ClassState> {
     #[inline(always)]
     fn may_rest(&self) -> bool {
         true
@@ -82,12 +86,14 @@ impl Field for Vec<ClassState> {
     fn left(&mut self, _: u32) {}
 }
 
-impl<T, F> Field for ClassField<'_, T, F> {
+impl<T, F> Members for ClassField<'_, T, F> {
     #[inline(always)]
     fn member(&mut self, id: u32) -> &mut Member {
         self.classes.member(id)
     }
+}
 
+impl<T, F> Field for ClassField<'_, T, F> {
     #[inline(always)]
     fn may_rest(&self) -> bool {
         self.classes.may_rest()
@@ -142,15 +148,6 @@ impl<T> Queue<T> {
             self.drain.idle();
         }
         next.map(|(index, _)| index as usize)
-    }
-
-    #[inline(always)]
-    pub(super) fn flow_arrives(&mut self, index: usize, id: u32) {
-        let class = &mut self.classes[index];
-        class.rounds.arrive(&mut self.flows, id);
-        if class.waiting == 1 {
-            self.top.arrive(&mut self.classes, index as u32);
-        }
     }
 
     /// The flow whose turn is open has been served once.

@@ -1,7 +1,8 @@
 //! The next item in fair order: by turns, and the usual case of it in one go.
 
-use super::{Account, Dispatched, Queue};
+use super::{Account, ClassState, Dispatched, Queue};
 use crate::flows::Flow;
+use crate::items::Items;
 use crate::moment::Moment;
 use crate::settings::Class;
 use crate::work::Refused;
@@ -12,24 +13,24 @@ impl<T> Queue<T> {
     /// anything is different it is left to the turns.
     #[inline(always)]
     pub(super) fn serve_next_in_row(&mut self, now: Moment) -> Option<Dispatched<T>> {
-        let index = self.top.open()?;
-        self.end_spent_turn(index, now)?;
-        let class = &self.classes[index as usize];
-        let id = class.rounds.next_in_row()?;
-        let first = self.items.first(&self.flows.get(id).row)?;
-        let cost = first.cost as i64;
-        let usual = first.deadline > now && class.waiting > 1 && self.flows.one_more_may_rest();
+        let may_rest = self.flows.one_more_may_rest();
+        // Borrowed once: so their places are looked up once.
+        let (flows, items) = (self.flows.places.as_mut_slice(), &mut self.items);
+        let class = &mut self.classes[self.top.open()? as usize];
+        end_spent_turn(class, flows, items, now)?;
+        let flow = &mut flows[class.rounds.next_in_row()? as usize];
+        let first = items.first(&flow.row)?;
+        let usual = first.deadline > now && class.waiting > 1 && may_rest;
         if !usual {
             return None;
         }
-        self.top.renew_if_alone(&mut self.classes, index);
-        let class = &mut self.classes[index as usize];
-        let flow = self.flows.get_mut(id);
+        self.top.renew_if_alone(&mut class.member);
+        let cost = first.cost as i64;
         let funds = flow.member.deficit + flow.member.credit(class.rounds.quantum());
         if cost > funds || cost > class.member.deficit {
             return None;
         }
-        let waiting = self.items.pop_front(&mut flow.row)?;
+        let waiting = items.pop_front(&mut flow.row)?;
         flow.member.deficit = funds - cost;
         flow.served = flow.served.saturating_add(cost);
         let has_work = flow.row.len > 0;
@@ -37,33 +38,17 @@ impl<T> Queue<T> {
         class.member.deficit -= cost;
         class.served = class.served.saturating_add(cost);
         class.waiting -= 1;
-        self.waiting -= 1;
+        class.rounds.served_next(flows, has_work);
         if !has_work {
             class.busy_weight -= u64::from(account.weight);
             self.flows.busy -= 1;
         }
-        class.rounds.served_next(&mut self.flows, id, has_work);
+        self.waiting -= 1;
         self.note(waiting.since, now);
         Some(Dispatched {
             item: waiting.item,
             account,
         })
-    }
-
-    /// Ends the turn of a tenant with work that it cannot pay for; `None` if there is more to it.
-    #[inline(always)]
-    fn end_spent_turn(&mut self, index: u32, now: Moment) -> Option<()> {
-        let class = &mut self.classes[index as usize];
-        let Some(id) = class.rounds.open() else {
-            return Some(());
-        };
-        let flow = self.flows.get(id);
-        let first = self.items.first(&flow.row)?;
-        if first.deadline <= now || first.cost as i64 <= flow.member.deficit {
-            return None;
-        }
-        class.rounds.spent(&mut self.flows, id);
-        Some(())
     }
 
     /// Opens and ends turns of classes and tenants until one can pay for its first item.
@@ -108,6 +93,26 @@ impl<T> Queue<T> {
         self.drain.dispatched(now);
         self.ages.note(since.nanos_until(now).unwrap_or(0));
     }
+}
+
+/// Ends the turn of a tenant with work that it cannot pay for; `None` if there is more to it.
+#[inline(always)]
+fn end_spent_turn<T>(
+    class: &mut ClassState,
+    flows: &mut [Flow],
+    items: &Items<T>,
+    now: Moment,
+) -> Option<()> {
+    let Some(id) = class.rounds.open() else {
+        return Some(());
+    };
+    let flow = &flows[id as usize];
+    let first = items.first(&flow.row)?;
+    if first.deadline <= now || first.cost as i64 <= flow.member.deficit {
+        return None;
+    }
+    class.rounds.spent(flows, id);
+    Some(())
 }
 
 #[inline(always)]

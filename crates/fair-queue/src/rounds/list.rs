@@ -1,6 +1,6 @@
 //! Members in a row, linked through themselves: joining and leaving anywhere is O(1).
 
-use super::{Field, NONE};
+use super::{Members, NONE};
 
 /// The ends of a row.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl List {
     }
 
     #[inline(always)]
-    pub(super) fn push_back(&mut self, field: &mut impl Field, id: u32) {
+    pub(super) fn push_back<M: Members + ?Sized>(&mut self, field: &mut M, id: u32) {
         let tail = std::mem::replace(&mut self.tail, id);
         let member = field.member(id);
         (member.prev, member.next) = (tail, NONE);
@@ -41,17 +41,19 @@ impl List {
     }
 
     #[inline(always)]
-    pub(super) fn pop_front(&mut self, field: &mut impl Field) -> Option<u32> {
-        let head = self.head;
-        if head == NONE {
-            return None;
+    pub(super) fn pop_front<M: Members + ?Sized>(&mut self, field: &mut M) -> Option<u32> {
+        let head = self.first()?;
+        self.head = field.member(head).next;
+        match self.head {
+            NONE => self.tail = NONE,
+            next => field.member(next).prev = NONE,
         }
-        self.remove(field, head);
+        self.len -= 1;
         Some(head)
     }
 
     #[inline(always)]
-    pub(super) fn remove(&mut self, field: &mut impl Field, id: u32) {
+    pub(super) fn remove(&mut self, field: &mut impl Members, id: u32) {
         let member = field.member(id);
         let (prev, next) = (member.prev, member.next);
         match prev {

@@ -99,7 +99,7 @@ impl<'a> Acquire<'a> {
 impl Future for Acquire<'_> {
     type Output = Result<Slot, Refused>;
 
-    #[inline]
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: the waiter is not moved.
         let this = unsafe { self.get_unchecked_mut() };

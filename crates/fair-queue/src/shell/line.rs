@@ -8,37 +8,35 @@ use crate::queue::Queue;
 use crate::settings::Class;
 use crate::work::{Refused, Work};
 
-/// Wakers to be called once the lock is released; without allocation when there is but one.
+/// Wakers of who has been answered, to be called once the lock is released.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    first: Option<Waker>,
+pub(super) struct Calls(Option<Several>);
+
+/// Without allocation when there is but one.
+#[derive(Debug)]
+struct Several {
+    first: Waker,
     more: Vec<Waker>,
 }
 
 impl Calls {
-    #[inline]
-    fn add(&mut self, waker: Option<Waker>) {
-        if self.first.is_none() {
-            self.first = waker;
-        } else {
-            self.more.extend(waker);
-        }
-    }
-
-    /// By reference: moved, what was just written would be read before it has reached the cache.
-    #[inline(always)]
-    pub(super) fn ring(&mut self) {
-        if let Some(waker) = self.first.take() {
-            waker.wake();
-        }
-        if !self.more.is_empty() {
-            self.ring_more();
-        }
-    }
-
     #[cold]
-    fn ring_more(&mut self) {
-        self.more.drain(..).for_each(Waker::wake);
+    pub(super) fn add(&mut self, waker: Option<Waker>) {
+        let Some(waker) = waker else { return };
+        match &mut self.0 {
+            Some(several) => several.more.push(waker),
+            None => {
+                let (first, more) = (waker, Vec::new());
+                self.0 = Some(Several { first, more });
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn ring(self) {
+        if let Some(several) = self.0 {
+            several.ring();
+        }
     }
 
     #[cold]
@@ -46,6 +44,21 @@ impl Calls {
         // SAFETY: whoever is in the queue has no answer, and who has the line has its lock.
         self.add(unsafe { caller.answer(Answer::Refused(why)) });
     }
+}
+
+impl Several {
+    #[cold]
+    fn ring(self) {
+        self.first.wake();
+        self.more.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// Who has been handed a slot, and has to be told once the lock is released.
+#[derive(Debug)]
+pub(super) struct Granted {
+    pub(super) class: Class,
+    pub(super) waker: Option<Waker>,
 }
 
 /// Under the shell's lock. Everybody in the queue waits without an answer.
@@ -79,15 +92,16 @@ impl Line {
         }
     }
 
-    /// Grants the next waiter in fair order; whose class it is, or `None` when nobody waits.
+    /// Grants the next waiter in fair order; `None` when nobody waits.
     #[inline(always)]
-    pub(super) fn grant_next(&mut self, now: Duration, calls: &mut Calls) -> Option<Class> {
+    pub(super) fn grant_next(&mut self, now: Duration, calls: &mut Calls) -> Option<Granted> {
         let next = self
             .queue
             .pop_of_many(now, |other, why| calls.refuse(other, why))?;
         // SAFETY: it was in the queue until now, so it has no answer, and the lock is held.
-        calls.add(unsafe { next.item.answer(Answer::Granted) });
-        Some(next.account.class)
+        let waker = unsafe { next.item.answer(Answer::Granted) };
+        let class = next.account.class;
+        Some(Granted { class, waker })
     }
 
     pub(super) fn expire(&mut self, now: Duration, calls: &mut Calls) {
