@@ -99,6 +99,7 @@ impl<'a> Acquire<'a> {
 impl Future for Acquire<'_> {
     type Output = Result<Slot, Refused>;
 
+    /// Always part of who waits: else the slot would go through memory on its way there.
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: the waiter is not moved.
