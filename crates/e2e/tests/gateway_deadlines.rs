@@ -92,8 +92,8 @@ fn wish(form: &'static str, asked: Duration) -> (&'static str, String) {
     (form, value)
 }
 
-/// The time until a request was refused for its deadline. Of three the shortest: the machine may be late, the node never
-/// early.
+/// The time until a request was refused for its deadline. Of three the shortest: the machine may be late, the node
+/// never early.
 async fn refused_after(
     gateway: &Gateway,
     path: &str,
