@@ -133,7 +133,10 @@ fn exchange<S: Service>(
                     keeps: terms.keeps && !house.is_closing(),
                     ..terms
                 };
-                respond(seat, feed, answer, terms, promise).await
+                seat.seal(S::sealed(answer.body()).cloned());
+                let after = respond(seat, feed, answer, terms, promise).await;
+                seat.seal(None);
+                after
             }
             Some(Err(Panicked)) => {
                 let refusal = house.service.refuse(Fault::Panic, &line.visit);
@@ -187,10 +190,7 @@ where
         }
         let told = seat.begin_answer(&parts, &terms, &body);
         spare::put_fields(parts.headers);
-        seat.seal(parts.extensions.remove());
-        let sent = seat.send(&mut feed, told.framing, body).await;
-        seat.seal(None);
-        if sent.is_err() {
+        if seat.send(&mut feed, told.framing, body).await.is_err() {
             return After::Lost;
         }
         if told.framing == Framing::Switched {

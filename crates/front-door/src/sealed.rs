@@ -2,65 +2,101 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use bytes::Bytes;
+pub(crate) use well::Draught;
+use well::Well;
 
-/// Sealed bytes. An answer that has them among its extensions, and parts of them in its body, is sent from where they
-/// lie where that is possible; elsewhere its body is sent like any other.
+mod well;
+
+/// Sealed bytes. An answer that has parts of them in its body, and whose body says so (`Service::sealed`), is sent from
+/// where they lie where that is possible; elsewhere its body is sent like any other.
 ///
 /// Nobody can change, shorten or lengthen them: not this process either. What the system still has to send when the
 /// last of these is dropped stays until it is sent.
 #[derive(Clone, Debug)]
-pub struct Sealed {
-    file: Arc<File>,
+pub struct Sealed(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     bytes: Bytes,
+    held: Held,
+}
+
+/// What the system sends them from: one file in either case.
+#[derive(Debug)]
+enum Held {
+    File(File),
+    /// As few as fit: a file would be looked through page by page each time.
+    Well(Well),
+}
+
+/// Where the system finds a part.
+pub(crate) enum Spring<'a> {
+    /// There, in a file.
+    File(&'a File, Range<usize>),
+    /// Here, all of it.
+    Well(&'a Well),
 }
 
 impl Sealed {
     /// Copies them. Refused where there are no files any more, and where no file may be written, of memory neither.
     pub fn new(bytes: &[u8]) -> io::Result<Self> {
-        if !may_write() {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
-        let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-        // SAFETY: the name ends with a zero.
-        let file = unsafe { libc::memfd_create(c"sealed".as_ptr(), flags) };
-        if file < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor is new, and nobody else's.
-        let file = unsafe { File::from_raw_fd(file) };
-        file.write_all_at(bytes, 0)?;
-        let seals =
-            libc::F_SEAL_GROW | libc::F_SEAL_SHRINK | libc::F_SEAL_WRITE | libc::F_SEAL_SEAL;
-        // SAFETY: takes numbers only.
-        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let file = memory(bytes)?;
         let bytes = Bytes::from_owner(Mapping::of(&file, bytes.len())?);
-        let file = Arc::new(file);
-        Ok(Self { file, bytes })
+        let held = match Well::of(&file, bytes.len()) {
+            Ok(well) => Held::Well(well),
+            Err(_) => Held::File(file),
+        };
+        Ok(Self(Arc::new(Inner { bytes, held })))
     }
 
     /// The bytes, to be read like any others. Parts of them are found again by where they lie.
     pub fn bytes(&self) -> &Bytes {
-        &self.bytes
+        &self.0.bytes
     }
 
-    /// Where `part` begins in the file; nothing if it is not a part of it.
-    pub(crate) fn place_of(&self, part: &[u8]) -> Option<usize> {
-        let (own, begins) = (self.bytes.as_ptr().addr(), part.as_ptr().addr());
-        let begins = begins.checked_sub(own)?;
+    /// From where the system can send `part`; nothing if it is not a part of it, or cannot be sent alone.
+    pub(crate) fn spring_of(&self, part: &[u8]) -> Option<Spring<'_>> {
+        let place = self.place_of(part)?;
+        match &self.0.held {
+            Held::File(file) => Some(Spring::File(file, place)),
+            Held::Well(well) => (place == (0..self.0.bytes.len())).then_some(Spring::Well(well)),
+        }
+    }
+
+    fn place_of(&self, part: &[u8]) -> Option<Range<usize>> {
+        let own = &self.0.bytes;
+        let begins = part.as_ptr().addr().checked_sub(own.as_ptr().addr())?;
         let ends = begins.checked_add(part.len())?;
-        (ends <= self.bytes.len()).then_some(begins)
+        (ends <= own.len()).then_some(begins..ends)
     }
+}
 
-    pub(crate) fn file(&self) -> &File {
-        &self.file
+/// Memory with these bytes, behind a file that nobody can change any more.
+fn memory(bytes: &[u8]) -> io::Result<File> {
+    if !may_write() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    // SAFETY: the name ends with a zero.
+    let file = unsafe { libc::memfd_create(c"sealed".as_ptr(), flags) };
+    if file < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new, and nobody else's.
+    let file = unsafe { File::from_raw_fd(file) };
+    file.write_all_at(bytes, 0)?;
+    let seals = libc::F_SEAL_GROW | libc::F_SEAL_SHRINK | libc::F_SEAL_WRITE | libc::F_SEAL_SEAL;
+    // SAFETY: takes numbers only.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } {
+        0 => Ok(file),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

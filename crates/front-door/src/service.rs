@@ -9,6 +9,7 @@ use http::{Request, Response};
 use http_body::Body;
 use http_rules::forward::Forwarding;
 
+use crate::sealed::Sealed;
 use crate::tls::TlsFacts;
 use crate::upload::Upload;
 
@@ -23,6 +24,11 @@ pub trait Service: Send + Sync + 'static {
         request: Request<Upload>,
         visit: &Visit,
     ) -> impl Future<Output = Response<Self::Body>> + Send;
+
+    /// The sealed bytes that this body is made of, or parts of, if it is.
+    fn sealed(_body: &Self::Body) -> Option<&Sealed> {
+        None
+    }
 
     /// The answer to what never became a request, or failed to become an answer. Counted by the service.
     fn refuse(&self, fault: Fault, visit: &Visit) -> Response<Bytes>;

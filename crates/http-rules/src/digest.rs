@@ -57,6 +57,10 @@ pub fn given(headers: &HeaderMap, algorithm: Algorithm) -> Option<Vec<u8>> {
 
 /// The algorithm a client would like best, if it asks for one of ours.
 pub fn wanted(headers: &HeaderMap) -> Option<Algorithm> {
+    // Hardly anybody asks, and each look costs.
+    if !headers.contains_key(&WANT_REPR_DIGEST) {
+        return None;
+    }
     let weight = |algorithm: Algorithm| match member(headers, &WANT_REPR_DIGEST, algorithm.name())?
     {
         b"10" => Some(10),

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use front_door::Sealed;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::pieces::Pieces;
@@ -12,6 +13,7 @@ use crate::shared::Place;
 /// The body of an answer, and the place of its request, which is free when the body has gone.
 pub struct EdgeBody {
     content: Content,
+    sealed: Option<Sealed>,
     place: Option<Place>,
 }
 
@@ -40,6 +42,7 @@ impl EdgeBody {
     pub(crate) fn whole(bytes: Bytes) -> Self {
         Self {
             content: Content::Whole(bytes),
+            sealed: None,
             place: None,
         }
     }
@@ -48,6 +51,7 @@ impl EdgeBody {
     pub(crate) fn pieces(pieces: Pieces) -> Self {
         Self {
             content: Content::Pieces(Box::new(pieces)),
+            sealed: None,
             place: None,
         }
     }
@@ -58,8 +62,19 @@ impl EdgeBody {
     ) -> Self {
         Self {
             content: Content::Stream(Box::pin(body)),
+            sealed: None,
             place: None,
         }
+    }
+
+    /// Says where its bytes lie.
+    pub(crate) fn seal(&mut self, sealed: &Sealed) {
+        self.sealed = Some(sealed.clone());
+    }
+
+    /// Where its bytes lie, if the system can send them from there.
+    pub(crate) fn sealed(&self) -> Option<&Sealed> {
+        self.sealed.as_ref()
     }
 
     /// Keeps the place of its request.

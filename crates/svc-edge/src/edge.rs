@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use front_door::{DoorSettings, Fault, Service, Timeouts, Upload, Visit};
+use front_door::{DoorSettings, Fault, Sealed, Service, Timeouts, Upload, Visit};
 use http::{Request, Response};
 use http_rules::request_id;
 use kernel::Kernel;
@@ -104,6 +104,10 @@ impl Service for Edge {
 
     async fn call(&self, request: Request<Upload>, visit: &Visit) -> Response<EdgeBody> {
         asset::answer(&self.shared, &self.plan(), request, visit).await
+    }
+
+    fn sealed(body: &EdgeBody) -> Option<&Sealed> {
+        body.sealed()
     }
 
     fn refuse(&self, fault: Fault, _visit: &Visit) -> Response<Bytes> {

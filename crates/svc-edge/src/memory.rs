@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use hashbrown::DefaultHashBuilder;
 use quick_cache::Weighter;
-use quick_cache::sync::{Cache, PlaceholderGuard};
+use quick_cache::sync::{Cache, DefaultLifecycle, PlaceholderGuard};
 
 use crate::negotiate::Form;
 use crate::representation::Representation;
@@ -36,7 +37,7 @@ impl Weighter<Key, Arc<Representation>> for ByBytes {
 
 /// The representations. A look at one takes a short read lock on a part of them, and allocates nothing.
 pub(crate) struct Memory {
-    cache: Cache<Key, Arc<Representation>, ByBytes>,
+    cache: Cache<Key, Arc<Representation>, ByBytes, DefaultHashBuilder>,
 }
 
 type Placeholder<'a> = PlaceholderGuard<
@@ -44,8 +45,8 @@ type Placeholder<'a> = PlaceholderGuard<
     Key,
     Arc<Representation>,
     ByBytes,
-    quick_cache::DefaultHashBuilder,
-    quick_cache::sync::DefaultLifecycle<Key, Arc<Representation>>,
+    DefaultHashBuilder,
+    DefaultLifecycle<Key, Arc<Representation>>,
 >;
 
 /// The right to make a representation that others wait for; dropped unused it goes to the next of them.
@@ -72,7 +73,13 @@ impl Memory {
     pub(crate) fn new(bytes: u64) -> Self {
         let usual = usize::try_from(bytes / USUAL_BYTES).unwrap_or(usize::MAX);
         Self {
-            cache: Cache::with_weighter(usual.clamp(16, 1 << 16), bytes, ByBytes),
+            cache: Cache::with(
+                usual.clamp(16, 1 << 16),
+                bytes,
+                ByBytes,
+                DefaultHashBuilder::default(),
+                DefaultLifecycle::default(),
+            ),
         }
     }
 

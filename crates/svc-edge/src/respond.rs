@@ -56,7 +56,7 @@ pub(crate) async fn representation(
         Selection::Unsatisfiable => return Err(Refusal::RangeOutside(representation.length())),
     };
     if let Some(sealed) = representation.seal() {
-        answer.extensions_mut().insert(sealed.clone());
+        answer.body_mut().seal(sealed);
     }
     if let Some(digest) = wanted(headers).and_then(|wanted| representation.digest(wanted)) {
         answer.headers_mut().insert(REPR_DIGEST, digest.clone());

@@ -15,7 +15,7 @@ use crate::representation::Representation;
 use crate::shared::Shared;
 
 /// From so many bytes on a copy costs more than a call more, also where all of it lies in the processor's caches.
-pub(crate) const LEAST_BYTES: usize = 32 * 1024;
+pub(crate) const LEAST_BYTES: usize = 24 * 1024;
 /// Each is a file.
 const MOST: usize = 1024;
 

@@ -1,8 +1,6 @@
 //! An answer on its way out: its head and its body, framed, and written as fast as the peer takes them.
 
-use std::fs::File;
 use std::io::{self, IoSlice};
-use std::ops::Range;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
@@ -10,7 +8,7 @@ use http::HeaderMap;
 use http1_wire::{Framing, chunk_head, spare, write_trailers};
 
 use super::wire::Wire;
-use crate::sealed::Sealed;
+use crate::sealed::{Sealed, Spring};
 
 /// Pieces up to this are copied behind the head: one write of one buffer costs less than one of several.
 const COPIED_BYTES: usize = 4 * 1024;
@@ -148,9 +146,9 @@ impl Outbox {
             let lead = &self.lead[self.said..];
             let written = if self.piece.is_empty() && self.tail.is_empty() {
                 ready!(wire.poll_write(&[IoSlice::new(lead)], cx))?
-            } else if let Some((file, place)) = self.file(wire) {
+            } else if let Some(spring) = self.spring(wire) {
                 match lead.is_empty() {
-                    true => ready!(wire.poll_file(file, place, cx))?,
+                    true => ready!(wire.poll_spring(spring, &self.piece, cx))?,
                     false => ready!(wire.poll_lead(lead, cx))?,
                 }
             } else {
@@ -167,14 +165,13 @@ impl Outbox {
         wire.poll_flush(cx)
     }
 
-    /// The piece as part of a file, if the system can send it from there.
-    fn file(&self, wire: &Wire) -> Option<(&File, Range<usize>)> {
+    /// Where the system can send the piece from.
+    fn spring(&self, wire: &Wire) -> Option<Spring<'_>> {
         let sealed = self.sealed.as_ref()?;
         if self.piece.len() < SENT_BYTES || !self.tail.is_empty() || !wire.sends_files() {
             return None;
         }
-        let begins = sealed.place_of(&self.piece)?;
-        Some((sealed.file(), begins..begins + self.piece.len()))
+        sealed.spring_of(&self.piece)
     }
 
     fn advance(&mut self, written: usize) {

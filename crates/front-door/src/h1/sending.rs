@@ -9,6 +9,8 @@ use std::task::{Context, Poll, ready};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
+use crate::sealed::Draught;
+
 /// Writes `lead`, and holds it back until more is said or a moment has passed.
 pub(super) fn poll_lead(
     socket: Option<&TcpStream>,
@@ -35,6 +37,17 @@ pub(super) fn poll_file(
         // SAFETY: both descriptors are open for the length of the call, and so is the number it notes its place in.
         unsafe { libc::sendfile(socket, file.as_raw_fd(), &raw mut at, place.len()) }
     })
+}
+
+/// Sends what was drawn from a well, or the beginning of it.
+pub(super) fn poll_draught(
+    socket: Option<&TcpStream>,
+    draught: Draught,
+    cx: &mut Context<'_>,
+) -> Poll<io::Result<usize>> {
+    let sent = ready!(poll(socket, cx, |socket| draught.pour(socket)))?;
+    draught.poured(sent);
+    Poll::Ready(Ok(sent))
 }
 
 /// Calls as soon as the socket takes something, and again when it turns out that it does not.

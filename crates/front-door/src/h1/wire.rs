@@ -1,9 +1,7 @@
 //! The socket of an HTTP/1 connection with what has been read of it, timed.
 
-use std::fs::File;
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
-use std::ops::Range;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -17,6 +15,7 @@ use super::sending;
 use super::upgrade::Upgraded;
 use crate::line::Line;
 use crate::pulse::{Order, Stance};
+use crate::sealed::Spring;
 use crate::socket::{SIP, Socket, poll_sip};
 
 /// How long someone who has shaken hands may take to ask, while the door closes.
@@ -233,14 +232,21 @@ impl Wire {
         self.line.written(polled, cx)
     }
 
-    /// Has the system send so many bytes of a file.
-    pub(super) fn poll_file(
+    /// Has the system send `piece` from where it has it.
+    pub(super) fn poll_spring(
         &mut self,
-        file: &File,
-        place: Range<usize>,
+        spring: Spring<'_>,
+        piece: &[u8],
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let polled = sending::poll_file(self.socket.bare(), file, place, cx);
+        let socket = self.socket.bare();
+        let polled = match spring {
+            Spring::File(file, place) => sending::poll_file(socket, file, place, cx),
+            Spring::Well(well) => match well.draw() {
+                Some(draught) => sending::poll_draught(socket, draught, cx),
+                None => return self.poll_write(&[IoSlice::new(piece)], cx),
+            },
+        };
         self.line.written(polled, cx)
     }
 

@@ -1,7 +1,9 @@
 //! The service behind the doors of these tests.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,10 +14,41 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::{Fault, Sealed, Service, Upgrade, Upload, UploadError, Visit};
 
-type Body = BoxBody<Bytes, UploadError>;
+/// What is sent, and where it lies if that is known.
+pub(super) struct Body {
+    content: BoxBody<Bytes, UploadError>,
+    sealed: Option<Sealed>,
+}
+
+impl From<BoxBody<Bytes, UploadError>> for Body {
+    fn from(content: BoxBody<Bytes, UploadError>) -> Self {
+        let sealed = None;
+        Self { content, sealed }
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = UploadError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, UploadError>>> {
+        Pin::new(&mut self.content).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.content.is_end_stream()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.content.size_hint()
+    }
+}
 
 /// `/slow` takes 300 ms, `/hang` for ever, `/panic` panics, `/big` is more than socket buffers hold, `/sealed` too,
-/// `/echo` sends the body back, `/elsewhere` counts it in another task, `/ignore` never looks at it, `/late` lets go of
+/// `/well` is sealed and short, `/well-part` most of the same, `/echo` sends the body back, `/elsewhere` counts it in another task, `/ignore` never looks at it, `/late` lets go of
 /// it at the end, `/upgrade` echoes raw bytes, `/stream` and `/held` come in two pieces, a number is a status, the rest
 /// says hello.
 #[derive(Default)]
@@ -38,7 +71,7 @@ impl Drop for Live {
 
 fn whole(text: impl Into<Bytes>) -> Response<Body> {
     let body = Full::new(text.into()).map_err(|never| match never {});
-    Response::new(body.boxed())
+    Response::new(body.boxed().into())
 }
 
 impl Service for Host {
@@ -53,7 +86,9 @@ impl Service for Host {
             "/hang" => std::future::pending().await,
             "/panic" => panic!("bad service"),
             "/big" => return whole(vec![b'x'; 64 << 20]),
-            "/sealed" => return sealed(),
+            "/sealed" => return sealed(&sealed_text(), 3),
+            "/well" => return sealed(&well_text(), 0),
+            "/well-part" => return sealed(&well_text(), 3),
             "/echo" => return echo(request).await,
             "/upgrade" => return upgrade(request),
             "/trailers" => return trailers("hello".into()),
@@ -76,6 +111,10 @@ impl Service for Host {
         whole("hello")
     }
 
+    fn sealed(body: &Body) -> Option<&Sealed> {
+        body.sealed.as_ref()
+    }
+
     fn refuse(&self, fault: Fault, _visit: &Visit) -> Response<Bytes> {
         self.refusals.fetch_add(1, Ordering::Relaxed);
         let (status, reason) = match fault {
@@ -96,12 +135,16 @@ pub(super) fn sealed_text() -> Vec<u8> {
     (0..2_u32 << 20).flat_map(u32::to_be_bytes).collect()
 }
 
-/// All but the first and the last three bytes of what is sealed.
-fn sealed() -> Response<Body> {
-    let text = sealed_text();
-    let sealed = Sealed::new(&text).unwrap();
-    let mut answer = whole(sealed.bytes().slice(3..text.len() - 3));
-    answer.extensions_mut().insert(sealed);
+/// As much as fits into a pipe.
+pub(super) fn well_text() -> Vec<u8> {
+    (0..12_000_u32).flat_map(u32::to_be_bytes).collect()
+}
+
+/// All but so many bytes at both ends of what is sealed.
+fn sealed(text: &[u8], less: usize) -> Response<Body> {
+    let sealed = Sealed::new(text).unwrap();
+    let mut answer = whole(sealed.bytes().slice(less..text.len() - less));
+    answer.body_mut().sealed = Some(sealed);
     answer
 }
 
@@ -147,7 +190,11 @@ fn trailers(data: Bytes) -> Response<Body> {
         Ok(http_body::Frame::data(data)),
         Ok(http_body::Frame::trailers(fields)),
     ];
-    let mut answer = Response::new(StreamBody::new(futures_util::stream::iter(frames)).boxed());
+    let mut answer = Response::new(
+        StreamBody::new(futures_util::stream::iter(frames))
+            .boxed()
+            .into(),
+    );
     answer
         .headers_mut()
         .insert("trailer", "grpc-status".parse().unwrap());
@@ -173,13 +220,17 @@ fn streamed(pieces: Arc<AtomicUsize>, held: bool) -> Response<Body> {
             Some((Ok(http_body::Frame::data(data)), sent + 1))
         }
     });
-    Response::new(StreamBody::new(frames).boxed())
+    Response::new(StreamBody::new(frames).boxed().into())
 }
 
 /// An answer of three bytes, as its head says.
 fn promised(data: &'static [u8]) -> Response<Body> {
     let frames = [Ok(http_body::Frame::data(Bytes::from_static(data)))];
-    let mut answer = Response::new(StreamBody::new(futures_util::stream::iter(frames)).boxed());
+    let mut answer = Response::new(
+        StreamBody::new(futures_util::stream::iter(frames))
+            .boxed()
+            .into(),
+    );
     let length = http::HeaderValue::from_static("3");
     answer.headers_mut().insert("content-length", length);
     answer
@@ -192,7 +243,11 @@ fn late(request: Request<Upload>) -> Response<Body> {
         let _held = &upload;
         Ok(http_body::Frame::data(Bytes::from_static(text.as_bytes())))
     });
-    Response::new(StreamBody::new(futures_util::stream::iter(frames)).boxed())
+    Response::new(
+        StreamBody::new(futures_util::stream::iter(frames))
+            .boxed()
+            .into(),
+    )
 }
 
 /// Counts a body in a task of its own.

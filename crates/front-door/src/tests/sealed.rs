@@ -1,6 +1,6 @@
 //! Answers that the system sends from where they lie.
 
-use super::host::sealed_text;
+use super::host::{sealed_text, well_text};
 use super::*;
 
 const GET: &[u8] = b"GET /sealed HTTP/1.1\r\nhost: a\r\n\r\n";
@@ -53,6 +53,25 @@ async fn a_sealed_part_arrives_as_it_is_and_the_next_answer_behind_it() {
         .unwrap();
     let (_, answer) = until_closed(&mut stream).await;
     assert!(answer.ends_with("\r\n\r\n"), "a head and nothing else");
+}
+
+// req: ED-10
+#[tokio::test]
+async fn what_fits_into_a_pipe_arrives_as_it_is_however_often_it_has_to_wait() {
+    const TIMES: usize = 200;
+    let house = House::open(patient()).await;
+    let text = well_text();
+    let part = &text[3..text.len() - 3];
+    let asks = ["well", "well-part"].map(|path| format!("GET /{path} HTTP/1.1\r\nhost: a\r\n\r\n"));
+    let mut stream = house.connect().await;
+    // Answered with far more than fits between the two ends, so that some of it is taken in parts only.
+    let asks = asks.concat().repeat(TIMES);
+    stream.write_all(asks.as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    for _ in 0..TIMES {
+        assert_same(&read_slowly(&mut stream, text.len()).await, &text);
+        assert_same(&read_slowly(&mut stream, part.len()).await, part);
+    }
 }
 
 // req: ED-10
