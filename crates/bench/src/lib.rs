@@ -50,6 +50,7 @@ mod stand;
 pub mod startup;
 mod svg;
 pub mod table;
+pub mod tile_reads;
 mod turns;
 
 use frame::Benchmark;
@@ -64,4 +65,5 @@ pub const ALL: &[Benchmark] = &[
     quota::BENCHMARK,
     passport::BENCHMARK,
     oap_codec::BENCHMARK,
+    tile_reads::BENCHMARK,
 ];
