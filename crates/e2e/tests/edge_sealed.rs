@@ -20,9 +20,14 @@ fn pack(first: u32) -> Vec<u8> {
 
 /// How many answers the node has sealed.
 fn sealed(edge: &Edge) -> usize {
+    files(edge, "/memfd:sealed")
+}
+
+/// How many files of this name the node has open.
+fn files(edge: &Edge, name: &str) -> usize {
     let files = std::fs::read_dir(format!("/proc/{}/fd", edge.process.pid())).expect("a process");
     let names = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
-    let ours = names.filter(|name| name.to_string_lossy().starts_with("/memfd:sealed"));
+    let ours = names.filter(|found| found.to_string_lossy().starts_with(name));
     ours.count()
 }
 
@@ -37,6 +42,30 @@ async fn sealed_tile(edge: &Edge, first: u32) {
     })
     .await;
     assert!(edge.get(TILE).await.body == expected, "sealed");
+}
+
+// req: ED-01, ED-06, ED-10
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tile_that_fits_into_a_pipe_is_what_it_was_whole_and_in_parts() {
+    let whole = picture(1)[..40_000].to_vec();
+    let pack = PackFile::default().tile(0, 0, 0, &whole).bytes();
+    let edge = Edge::start(&[("p.pmtiles", pack)], "").await;
+    let before = files(&edge, "pipe:");
+    eventually("a tile in a pipe", SEEN, async || {
+        assert!(
+            edge.get(TILE).await.body == whole,
+            "the tile as it is in the pack"
+        );
+        files(&edge, "pipe:") > before
+    })
+    .await;
+    for _ in 0..20 {
+        assert!(edge.get(TILE).await.body == whole, "drawn once more");
+        let part = edge.get_with(TILE, &[("range", "bytes=5-30000")]).await;
+        assert_eq!(part.status, 206);
+        assert!(part.body == whole[5..=30_000], "a part of it");
+    }
+    edge.end().await;
 }
 
 // req: ED-01, ED-06, ED-10

@@ -48,9 +48,9 @@ impl http_body::Body for Body {
 }
 
 /// `/slow` takes 300 ms, `/hang` for ever, `/panic` panics, `/big` is more than socket buffers hold, `/sealed` too,
-/// `/well` is sealed and short, `/well-part` most of the same, `/echo` sends the body back, `/elsewhere` counts it in another task, `/ignore` never looks at it, `/late` lets go of
-/// it at the end, `/upgrade` echoes raw bytes, `/stream` and `/held` come in two pieces, a number is a status, the rest
-/// says hello.
+/// `/well` is sealed and short, `/well-part` most of the same, `/echo` sends the body back, `/elsewhere` counts it in
+/// another task, `/ignore` never looks at it, `/late` lets go of it at the end, `/upgrade` echoes raw bytes, `/stream`
+/// and `/held` come in two pieces, a number is a status, the rest says hello.
 #[derive(Default)]
 pub(super) struct Host {
     pub(super) calls: AtomicUsize,
