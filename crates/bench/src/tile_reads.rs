@@ -23,8 +23,8 @@ pub const BENCHMARK: Benchmark = Benchmark {
     metrics,
 };
 
-/// 65,536 tiles: too many for a root directory alone.
-const ZOOM: u8 = 8;
+/// 16,384 tiles: too many for a root directory alone.
+const ZOOM: u8 = 7;
 const TILES: u32 = 1 << (2 * ZOOM);
 const TILE_BYTES: u32 = 2048;
 /// Far apart, and each of them once before any comes again.
