@@ -19,7 +19,7 @@ mod vary;
 
 pub use age::{age_value, initial_age};
 pub use control::{Control, Fields};
-pub use invalidate::{invalidated, is_unsafe};
+pub use invalidate::{invalidated, is_unsafe, resolve};
 pub use partial::ContentRange;
 pub use reuse::{Decision, Wish};
 pub use status::{Forwarded, Outcome};

@@ -35,8 +35,8 @@ fn path_of(target: &Uri) -> String {
         .to_owned()
 }
 
-/// The path that a reference means, if it stays at the origin of `target`, which is absolute.
-fn resolve(target: &Uri, reference: &str) -> Option<String> {
+/// The path that a reference means, if it stays at the origin of `target`, which is absolute (RFC 3986 5.2).
+pub fn resolve(target: &Uri, reference: &str) -> Option<String> {
     let reference = reference.split('#').next().unwrap_or_default();
     if reference.is_empty() {
         return Some(path_of(target));

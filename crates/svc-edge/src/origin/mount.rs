@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderName, StatusCode, Uri};
-use http_rules::cache::{Cookies, Lifetime, Rules};
+use http_rules::cache::{Cookies, Lifetime, Rules, resolve};
 use upstream::{EndpointSpec, Pool};
 
 use crate::config::{CookiesText, OWN, OriginText, QueryText, RangesText, RedirectsText};
@@ -210,10 +210,16 @@ impl Target {
     /// Where a reference leads that the origin gave, if it is to somebody who may be asked.
     pub(crate) fn follow(&self, reference: &str) -> Option<Target> {
         let reference = reference.split('#').next().unwrap_or_default();
-        if reference.starts_with('/') && !reference.starts_with("//") {
-            return Some(self.mount.at(self.origin, reference.to_owned()));
+        let first = reference.split(['/', '?']).next().unwrap_or_default();
+        if !first.contains(':') && !reference.starts_with("//") {
+            let path = resolve(&self.uri()?, reference)?;
+            return Some(self.mount.at(self.origin, path));
         }
-        let uri: Uri = reference.parse().ok()?;
+        let uri: Uri = match reference.starts_with("//") {
+            true => format!("{}:{reference}", self.origin().scheme).parse(),
+            false => reference.parse(),
+        }
+        .ok()?;
         let (scheme, authority) = (uri.scheme_str()?, uri.authority()?.as_str());
         // A user before the host, another port or another scheme make it another authority than any that is listed.
         let named = |origin: &Origin| origin.scheme == scheme && origin.authority == authority;

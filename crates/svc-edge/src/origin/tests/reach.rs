@@ -61,7 +61,10 @@ async fn a_redirect_is_followed_only_to_who_may_be_asked() {
     site.origin.set("/end", fresh("there", 100));
     site.origin.set("/near", to("/end"));
     site.origin.set("/whole", to(&format!("http://{host}/end")));
-    for path in ["/o/near", "/o/whole"] {
+    site.origin.set("/net", to(&format!("//{host}/end")));
+    site.origin.set("/beside", to("end"));
+    site.origin.set("/below/it", to("./../end#part"));
+    for path in ["/o/near", "/o/whole", "/o/net", "/o/beside", "/o/below/it"] {
         assert_eq!(site.get(path).await.text(), "there", "{path}");
         assert!(site.get(path).await.is_hit(), "{path}");
     }
@@ -71,6 +74,8 @@ async fn a_redirect_is_followed_only_to_who_may_be_asked() {
         format!("https://{host}/end"),
         format!("http://a@{host}/end"),
         "//evil.example/".to_owned(),
+        format!("//a@{host}/end"),
+        "mailto:end".to_owned(),
         format!("http://127.0.0.1:{}/", host.port().wrapping_add(1)),
     ];
     for (number, location) in away.iter().enumerate() {
