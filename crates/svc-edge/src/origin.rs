@@ -69,7 +69,21 @@ struct Trip<'a> {
     alone: bool,
 }
 
-impl Trip<'_> {
+impl<'a> Trip<'a> {
+    fn new(target: &'a Target, parts: &'a Parts, wish: Wish) -> Self {
+        Self {
+            target,
+            parts,
+            sent: OnceLock::new(),
+            wish,
+            why: Forwarded::UriMiss,
+            stale: None,
+            if_error: false,
+            variant: None,
+            alone: false,
+        }
+    }
+
     /// What the origin would get of the client's headers. Most hits never need to know.
     fn sent(&self) -> &HeaderMap {
         let forward = &self.target.settings().forward;
@@ -167,17 +181,7 @@ impl Origins {
             true => Wish::of(&parts.headers),
             false => Wish::default(),
         };
-        let mut trip = Trip {
-            target,
-            parts,
-            sent: OnceLock::new(),
-            wish,
-            why: Forwarded::UriMiss,
-            stale: None,
-            if_error: false,
-            variant: None,
-            alone: false,
-        };
+        let mut trip = Trip::new(target, parts, wish);
         if let Some(answer) = self.look(&mut trip).await {
             return answer;
         }
@@ -191,7 +195,7 @@ impl Origins {
     async fn look(&self, trip: &mut Trip<'_>) -> Option<Result<Response<EdgeBody>, Refusal>> {
         let resource = match self.desk.kept.get(&trip.target.key) {
             Some(resource) => resource,
-            None => self.bring_back(&trip.target.key).await?,
+            None => self.bring_back(trip.target).await?,
         };
         let Some(entry) = resource.only().or_else(|| resource.select(trip.sent())) else {
             trip.variant = resource.varies().map(|varies| varies.select(trip.sent()));
@@ -227,8 +231,9 @@ impl Origins {
     }
 
     /// What the disk has, taken into memory. What was forgotten in the meantime stays forgotten.
-    async fn bring_back(&self, key: &Arc<str>) -> Option<Arc<entry::Resource>> {
-        let (resource, removals) = self.desk.shelf.find(key).await?;
+    async fn bring_back(&self, target: &Target) -> Option<Arc<entry::Resource>> {
+        let (key, patience) = (&target.key, target.settings().fill);
+        let (resource, removals) = self.desk.shelf.find(key, patience).await?;
         self.desk.kept.bring_back(key, &resource);
         if self.desk.shelf.removals() != removals {
             self.desk.kept.remove(key);

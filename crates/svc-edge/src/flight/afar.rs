@@ -38,7 +38,7 @@ impl Fill {
         let policy = entry.head.policy.as_ref();
         let decided = policy.map(|policy| policy.decide(&Wish::default(), now_ms));
         if let Ok(Decision::Fresh { .. }) = decided {
-            desk.board.leave(&self.course, &self.flight);
+            desk.board.land(&self.course, &self.flight);
             self.flight.bring(entry);
             return Afar::Fresh(kept);
         }

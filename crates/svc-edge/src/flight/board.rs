@@ -21,7 +21,24 @@ pub(crate) type Course = (Arc<str>, Option<Variant>);
 /// The fetches under way.
 pub(crate) struct Board {
     room: Arc<Room>,
-    flights: Lock<HashMap<Course, Arc<Flight>>>,
+    flights: Lock<Flights>,
+}
+
+#[derive(Default)]
+struct Flights {
+    /// Those that can be joined.
+    under_way: HashMap<Course, Arc<Flight>>,
+    /// Those that have landed, while what they brought is being written down: it may be forgotten meanwhile.
+    landed: Vec<(Arc<str>, Arc<Flight>)>,
+}
+
+impl Flights {
+    fn take_off(&mut self, course: &Course, flight: &Arc<Flight>) {
+        let known = self.under_way.get(course);
+        if known.is_some_and(|known| Arc::ptr_eq(known, flight)) {
+            self.under_way.remove(course);
+        }
+    }
 }
 
 impl Board {
@@ -29,35 +46,45 @@ impl Board {
     pub(crate) fn new(bytes: u64) -> Self {
         Self {
             room: Arc::new(Room::new(bytes)),
-            flights: Lock::new(&FLIGHTS, HashMap::new()),
+            flights: Lock::new(&FLIGHTS, Flights::default()),
         }
     }
 
     /// The flight on this course; true if it is a new one, which the caller has to see off.
     pub(crate) fn join(&self, course: &Course) -> (Arc<Flight>, bool) {
-        let mut flights = self.flights.lock();
-        if let Some(flight) = flights.get(course) {
+        let under_way = &mut self.flights.lock().under_way;
+        if let Some(flight) = under_way.get(course) {
             return (flight.clone(), false);
         }
         let flight = Flight::new(&self.room);
-        flights.insert(course.clone(), flight.clone());
+        under_way.insert(course.clone(), flight.clone());
         (flight, true)
     }
 
-    /// Takes a flight off: whoever comes from now on needs another.
+    /// Notes that a flight has landed: whoever comes from now on needs another, if not what it brought.
+    pub(crate) fn land(&self, course: &Course, flight: &Arc<Flight>) {
+        let mut flights = self.flights.lock();
+        flights.take_off(course, flight);
+        flights.landed.push((course.0.clone(), flight.clone()));
+    }
+
+    /// Takes a flight off whose work is over.
     pub(crate) fn leave(&self, course: &Course, flight: &Arc<Flight>) {
         let mut flights = self.flights.lock();
-        if flights
-            .get(course)
-            .is_some_and(|known| Arc::ptr_eq(known, flight))
-        {
-            flights.remove(course);
-        }
+        flights.take_off(course, flight);
+        flights
+            .landed
+            .retain(|(_, landed)| !Arc::ptr_eq(landed, flight));
     }
 
     /// What these bring is not kept, and nobody joins them any more.
     pub(crate) fn make_void(&self, gone: impl Fn(&str) -> bool) {
-        self.flights.lock().retain(|(key, _), flight| {
+        let mut flights = self.flights.lock();
+        let landed = flights.landed.iter();
+        landed
+            .filter(|(key, _)| gone(key))
+            .for_each(|(_, flight)| flight.make_void());
+        flights.under_way.retain(|(key, _), flight| {
             let gone = gone(key);
             if gone {
                 flight.make_void();
@@ -72,6 +99,6 @@ impl Board {
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.flights.lock().len()
+        self.flights.lock().under_way.len()
     }
 }

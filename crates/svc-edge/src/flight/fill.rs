@@ -370,7 +370,7 @@ impl Fill {
         let tags = tags_of(&head.headers, &self.target.settings().tags);
         let entry = Arc::new(Entry::new(head, body, tags));
         let resource = self.keep(&entry);
-        self.desk.board.leave(&self.course, &self.flight);
+        self.desk.board.land(&self.course, &self.flight);
         self.flight.land(entry);
         resource
     }

@@ -43,10 +43,10 @@ impl Origins {
             .map(|text| Depot::new(kernel, disk, &clock, text))
             .transpose();
         let desk = Desk {
-            clock,
             kept: Kept::new(memory_bytes),
             board: Board::new(memory_bytes.max(COMING_BYTES)),
-            shelf: Shelf::new(store, disk.clone()),
+            shelf: Shelf::new(store, disk.clone(), &clock),
+            clock,
             depot: depot.map_err(|error| format!("store.s3: {error}"))?,
             node: Node::new(&unique).expect("letters, digits and a hyphen are a token"),
             metrics: OriginMetrics::new(&kernel.registry),

@@ -65,14 +65,19 @@ impl Origins {
     }
 
     /// Waits on a flight for what it brings; nothing if that is not for this request.
-    async fn ride(
+    pub(super) async fn ride(
         &self,
         trip: &Trip<'_>,
         flight: &Arc<Flight>,
         course: Course,
         is_own: bool,
     ) -> Option<Result<Response<EdgeBody>, Refusal>> {
-        let Some(waiting) = flight.wait(trip.target.settings().waiters) else {
+        // Whoever is to see it off is never one too many: else nobody would.
+        let most = match is_own {
+            true => u32::MAX,
+            false => trip.target.settings().waiters,
+        };
+        let Some(waiting) = flight.wait(most) else {
             return Some(self.stand_in(trip, Failure::Waiters, None, None));
         };
         if is_own && let Err(failure) = self.see_off(trip, flight, course) {

@@ -105,6 +105,8 @@ impl Desk {
         self.board.make_void(|known| *known == **key);
         self.kept.remove(key);
         self.shelf.remove(key).await;
+        // Once more: somebody may have brought it back from the disk before it was gone there.
+        self.kept.remove(key);
         if let (Some(depot), Some(leaving)) = (&self.depot, leaving) {
             depot.remove(leaving);
         }

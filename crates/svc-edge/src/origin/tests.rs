@@ -26,6 +26,7 @@ mod letter;
 mod pass;
 mod reach;
 mod stale;
+mod stuck;
 mod validate;
 mod vary;
 
@@ -51,6 +52,7 @@ static BUCKET: ChildSpec = ChildSpec {
 struct Site {
     origin: Upstream,
     origins: Arc<Origins>,
+    disk: Blocking,
     kernel: Kernel,
     node: JoinHandle<Drained>,
 }
@@ -147,6 +149,7 @@ impl Site {
         Self {
             origin,
             origins,
+            disk,
             kernel,
             node,
         }
@@ -208,6 +211,14 @@ impl Site {
         let requests = self.origin.requests();
         let head = requests.last().unwrap().head.as_ref().unwrap();
         head.headers.get(name).map(str::to_owned)
+    }
+
+    /// Whether nothing is being fetched or written down.
+    fn is_at_rest(&self) -> bool {
+        let metrics = &self.origins.desk.metrics;
+        let units = ["edge_fills", "done"];
+        let done = self.kernel.registry.counter(&kernel::pool::UNITS, &units);
+        done.get() == metrics.fetched.get() + metrics.failed.get() + metrics.confirmed.get()
     }
 
     async fn until(&self, what: impl Fn() -> bool) {

@@ -116,7 +116,7 @@ async fn put(desk: &Desk, depot: &Depot, key: &Arc<str>) -> Result<(), Unable> {
     if depot.is_closed_to(key) {
         return Ok(());
     }
-    let Some(resource) = kept(desk, key).await else {
+    let Some(resource) = kept(desk, depot, key).await else {
         depot.metrics.dropped.inc();
         return Ok(());
     };
@@ -132,9 +132,10 @@ async fn put(desk: &Desk, depot: &Depot, key: &Arc<str>) -> Result<(), Unable> {
     Ok(())
 }
 
-async fn kept(desk: &Desk, key: &Arc<str>) -> Option<Arc<Resource>> {
+async fn kept(desk: &Desk, depot: &Depot, key: &Arc<str>) -> Option<Arc<Resource>> {
     if let Some(resource) = desk.kept.peek(key) {
         return Some(resource);
     }
-    desk.shelf.find(key).await.map(|(resource, _)| resource)
+    let found = desk.shelf.find(key, depot.put).await;
+    found.map(|(resource, _)| resource)
 }

@@ -6,7 +6,8 @@ fn open(dir: &std::path::Path) -> Store {
 }
 
 async fn settled(site: &Site, store: &Store, records: u64) {
-    site.until(|| store.stats().records == records).await;
+    site.until(|| store.stats().records == records && site.is_at_rest())
+        .await;
 }
 
 /// Ends the node with all that has the store open; the origin lives on.
