@@ -17,6 +17,8 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
+use testkit::frames::kind::{DATA, HEADERS, PING, WINDOW_UPDATE};
+use testkit::frames::{END_HEADERS, Peer, block, frame};
 use testkit::upstream::{Fault, Upstream, filler};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -163,6 +165,43 @@ async fn a_call_in_both_directions_may_pause_and_then_holds_no_place() {
         streams_open(&gateway).await == 0
     })
     .await;
+}
+
+// There are clients that do so, and ask how far it is besides.
+// req: GW-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_may_make_room_for_each_small_message_anew() {
+    const MESSAGES: usize = 3_000;
+    let gateway = Gateway::start(&grpc_section(grpc().await)).await;
+    let mut peer = Peer::open(gateway.door, &[]).await.unwrap();
+    let fields = block(&[
+        (b":method", b"POST"),
+        (b":scheme", b"http"),
+        (b":path", b"/echo"),
+        (b":authority", b"gate.test"),
+        (b"content-type", b"application/grpc"),
+        (b"te", b"trailers"),
+    ]);
+    peer.send(&frame(HEADERS, END_HEADERS, 1, &fields)).await;
+    let talk = async {
+        for message in 0..MESSAGES {
+            peer.send(&frame(DATA, 0, 1, b"small")).await;
+            loop {
+                let heard = peer.listener.next().await;
+                let heard = heard.unwrap_or_else(|| panic!("cut off after {message} messages"));
+                if heard.kind == DATA && !heard.payload.is_empty() {
+                    break;
+                }
+            }
+            let room = 5_u32.to_be_bytes();
+            let of_stream = frame(WINDOW_UPDATE, 0, 1, &room);
+            let of_all = frame(WINDOW_UPDATE, 0, 0, &room);
+            let ping = frame(PING, 0, 0, b"how far?");
+            peer.send(&[of_stream, of_all, ping].concat()).await;
+        }
+    };
+    let talked = tokio::time::timeout(PATIENCE * 6, talk).await;
+    talked.expect("the messages stand still");
 }
 
 // req: GW-01, GW-09

@@ -14,6 +14,9 @@ const FULL: i64 = 1000;
 const PER_TICK: i64 = 20;
 /// What a request brings.
 const PER_REQUEST: i64 = 4;
+/// What a piece of an answer brings, however small: there are clients of gRPC that make room for each message anew, on
+/// its stream and on the connection, and measure the way with a ping.
+const PER_PIECE: i64 = 4;
 /// Bytes written that bring one.
 const BYTES: u64 = 256;
 
@@ -39,6 +42,13 @@ impl Budget {
         if self.bytes >= BYTES {
             self.earn(i64::try_from(self.bytes / BYTES).unwrap_or(FULL));
             self.bytes %= BYTES;
+        }
+    }
+
+    /// A frame has gone out.
+    pub(crate) fn went(&mut self, frame: Frame) {
+        if frame.kind == DATA && frame.length > 0 {
+            self.earn(PER_PIECE);
         }
     }
 
@@ -128,6 +138,22 @@ mod tests {
                 assert!(budget.pay(update, 1) && budget.pay(frame(PING, 8), 1));
             }
         }
+    }
+
+    // req: GW-01
+    #[test]
+    fn small_messages_may_each_be_answered_with_more_room_and_a_ping() {
+        let mut budget = Budget::new(1);
+        let (message, update) = (frame(DATA, 10), frame(WINDOW_UPDATE, 4));
+        for _ in 0..5000 {
+            budget.went(message);
+            budget.wrote(19);
+            let heard = [update, update, frame(PING, 8)];
+            assert!(heard.iter().all(|frame| budget.pay(*frame, 1)));
+        }
+        budget.went(frame(DATA, 0));
+        let more = (0..5000).find(|_| !budget.pay(update, 1));
+        assert!(more.is_some_and(|more| more <= 1000), "{more:?}");
     }
 
     #[test]

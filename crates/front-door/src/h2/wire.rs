@@ -213,13 +213,19 @@ impl Inside {
             return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
         }
         let behind = self.batch.sent(total, |bytes| {
-            self.outgoing.walk(bytes, |frame| self.ledger.went(frame));
+            self.outgoing.walk(bytes, |frame| {
+                self.ledger.went(frame);
+                self.budget.went(frame);
+            });
         });
         let mut left = behind;
         for buf in bufs {
             let part = &buf[..left.min(buf.len())];
             left -= part.len();
-            self.outgoing.walk(part, |frame| self.ledger.went(frame));
+            self.outgoing.walk(part, |frame| {
+                self.ledger.went(frame);
+                self.budget.went(frame);
+            });
         }
         self.budget.wrote(total);
         self.streams.line.pulse.write.clear();
