@@ -51,6 +51,12 @@ pub const CROWDED_HEAD: Duration = Duration::from_millis(500);
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Connections that may wait to be accepted.
 pub const BACKLOG: u32 = 1024;
+/// Time after which the system asks a silent peer whether it is still there, and between two such questions.
+pub const PEER_SILENCE: Duration = Duration::from_secs(30);
+/// See [`PEER_SILENCE`].
+pub const PEER_QUESTIONS: Duration = Duration::from_secs(10);
+/// Questions without an answer after which a peer is gone.
+pub const PEER_CHANCES: u32 = 3;
 /// Connections the admin server holds at once.
 pub const ADMIN_CONNECTIONS: usize = 256;
 /// Bytes of a request head.

@@ -11,19 +11,36 @@ pub use simulated::{
     is_simulated, socket_of,
 };
 #[cfg(feature = "simulation")]
-pub(crate) use simulated::{bound, copied, of_system, waiting};
+pub(crate) use simulated::{bound, copied, of_system, outlive, waiting};
 
 #[cfg(not(feature = "simulation"))]
 pub use system::socket_of;
 #[cfg(not(feature = "simulation"))]
-pub(crate) use system::{bound, copied, of_system, waiting};
+pub(crate) use system::{bound, copied, of_system, outlive, waiting};
 #[cfg(not(feature = "simulation"))]
 pub use {std::net::TcpListener as Bound, tokio::net::TcpListener, tokio::net::TcpStream};
+
+/// Has the system find out when the peer of a connection is gone without a word, which may be silent for long.
+pub fn outlive_peer(stream: &TcpStream) -> std::io::Result<()> {
+    match socket_of(stream) {
+        Some(socket) => socket2::SockRef::from(socket).set_tcp_keepalive(&system::questions()),
+        None => Ok(()),
+    }
+}
+
+/// Has the system end a connection whose peer has not taken anything of what was sent to it for so long.
+pub fn give_up_after(stream: &TcpStream, patience: std::time::Duration) -> std::io::Result<()> {
+    match socket_of(stream) {
+        Some(socket) => socket2::SockRef::from(socket).set_tcp_user_timeout(Some(patience)),
+        None => Ok(()),
+    }
+}
 
 mod system {
     use std::io;
     use std::net::{SocketAddr, TcpListener};
 
+    use socket2::{SockRef, TcpKeepalive};
     use tokio::net::TcpStream;
 
     use crate::limits;
@@ -37,6 +54,19 @@ mod system {
         socket.bind(&address.into())?;
         socket.listen(limits::BACKLOG as i32)?;
         Ok(socket.into())
+    }
+
+    /// What a silent peer is asked, and when.
+    pub(super) fn questions() -> TcpKeepalive {
+        TcpKeepalive::new()
+            .with_time(limits::PEER_SILENCE)
+            .with_interval(limits::PEER_QUESTIONS)
+            .with_retries(limits::PEER_CHANCES)
+    }
+
+    /// Has the system find out when peers are gone without a word; what is accepted inherits it.
+    pub(crate) fn outlive(listener: &TcpListener) -> io::Result<()> {
+        SockRef::from(listener).set_tcp_keepalive(&questions())
     }
 
     /// A connection that waits. The system is asked, not the runtime: that one pauses after some, and hears of them

@@ -48,6 +48,7 @@ impl Channel {
         ask: &Ask<'_>,
         body: Outgoing,
         reused: bool,
+        until: Instant,
     ) -> Result<Response<()>, SendError> {
         let spec = &endpoint.target.spec;
         match self {
@@ -63,7 +64,8 @@ impl Channel {
                 })
             }
             Self::Stream(stream) => {
-                let answer = stream.exchange(h2::request(ask, spec, body)).await;
+                let request = h2::request(ask, spec, body);
+                let answer = stream.exchange(endpoint, request, until).await;
                 answer.map_err(|error| fault::of_stream(endpoint, error))
             }
         }

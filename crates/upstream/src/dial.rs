@@ -1,17 +1,22 @@
 //! Opens a connection: an address that was checked, within the time there is, encrypted where asked for.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use kernel::clock;
-use kernel::net::TcpStream;
+use kernel::net::{self, TcpStream};
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use crate::endpoint::Endpoint;
 use crate::error::{Cause, SendError, Stage};
 use crate::io::{Io, OpenCount, Wire};
-use crate::spec::PoolSpec;
+use crate::spec::{PoolSpec, Protocol};
 use crate::tls::TlsError;
+
+/// A peer that has not taken a byte for so long takes none any more, and all requests of a shared connection wait for
+/// it. One that has a connection to itself may well be busy.
+const DEAF: Duration = Duration::from_secs(15);
 
 /// Connects and encrypts; the address dialled is the one that was checked.
 pub(crate) async fn dial(
@@ -94,6 +99,10 @@ async fn connect_to(
     let stream = TcpStream::connect(address).await.map_err(failed)?;
     // A request is written whole: waiting for more to fill a segment only delays it.
     stream.set_nodelay(true).map_err(failed)?;
+    net::outlive_peer(&stream).map_err(failed)?;
+    if settings.protocol == Protocol::H2 {
+        net::give_up_after(&stream, DEAF).map_err(failed)?;
+    }
     Ok(stream)
 }
 

@@ -10,7 +10,6 @@ use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use kernel::lock::Lock;
-use kernel::tasks::Spawner;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -20,10 +19,19 @@ use crate::error::{Cause, SendError, Stage};
 use crate::outgoing::Outgoing;
 use crate::spec::{EndpointSpec, PoolSpec};
 use crate::tables;
+use room::Room;
+use tether::{Held, Tasks, Tied};
 
-/// A connection with streams on it is asked this often whether it still lives, and has this long to say so.
-const PING_EVERY: Duration = Duration::from_secs(5);
-const PING_TIMEOUT: Duration = Duration::from_secs(5);
+mod room;
+mod tether;
+
+/// A silent connection with streams on it is asked this often whether it still lives, and has this long to say so.
+/// Servers of gRPC take it for an attack, and end all of a connection's calls, when they are asked more often than
+/// every five minutes. Whether the peer's system is there at all is found out below.
+const PING_EVERY: Duration = Duration::from_secs(330);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+/// Connections that are tried besides the first, for a request that none of them takes.
+const OTHERS: u32 = 2;
 /// What a peer may send on one stream before it is read.
 const STREAM_WINDOW: u32 = 256 * 1024;
 /// How many times over a connection's window holds what all of its streams may send unread. Once would do for no
@@ -41,17 +49,21 @@ pub(crate) struct Streams {
 }
 
 struct Shared {
-    sender: SendRequest<Outgoing>,
+    sender: SendRequest<Tied>,
     /// Streams on it.
     load: Arc<AtomicUsize>,
+    room: Arc<Room>,
     /// When it was first seen without any.
     idle_since: Option<Instant>,
 }
 
 /// A place on a connection.
 pub(crate) struct Stream {
-    sender: SendRequest<Outgoing>,
+    sender: SendRequest<Tied>,
     load: Arc<AtomicUsize>,
+    room: Arc<Room>,
+    /// What is left of the request goes no further without it.
+    held: Held,
     /// Of the answer, once its head is there.
     pub(crate) body: Option<Incoming>,
 }
@@ -59,6 +71,13 @@ pub(crate) struct Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         self.load.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Shared {
+    /// Whether one stream more fits: into what we may have on a connection, and into what its peer takes.
+    fn has_room(&self, most: usize) -> bool {
+        self.load.load(Ordering::Relaxed) < most.min(self.room.most())
     }
 }
 
@@ -81,7 +100,7 @@ impl Streams {
 
     pub(crate) fn has_room(&self) -> bool {
         let most = self.max_streams.load(Ordering::Relaxed);
-        let room = |one: &Shared| one.load.load(Ordering::Relaxed) < most && one.sender.is_ready();
+        let room = |one: &Shared| one.has_room(most) && one.sender.is_ready();
         self.shared.lock().iter().any(room)
     }
 
@@ -108,23 +127,23 @@ impl Streams {
     fn take(&self, most: usize) -> Option<Stream> {
         let mut shared = self.shared.lock();
         shared.retain(|one| !one.sender.is_closed());
-        let load = |one: &&Shared| one.load.load(Ordering::Relaxed);
-        let least = shared.iter().min_by_key(load)?;
-        if load(&least) >= most {
-            return None;
-        }
+        let roomy = shared.iter().filter(|one| one.has_room(most));
+        let least = roomy.min_by_key(|one| one.load.load(Ordering::Relaxed))?;
         least.load.fetch_add(1, Ordering::Relaxed);
         Some(Stream {
             sender: least.sender.clone(),
             load: least.load.clone(),
+            room: least.room.clone(),
+            held: Held::default(),
             body: None,
         })
     }
 
-    fn add(&self, sender: SendRequest<Outgoing>) {
+    fn add(&self, (sender, room): (SendRequest<Tied>, Arc<Room>)) {
         self.shared.lock().push(Shared {
             sender,
             load: Arc::default(),
+            room,
             idle_since: None,
         });
     }
@@ -158,7 +177,7 @@ async fn open(
     endpoint: &Endpoint,
     settings: &PoolSpec,
     until: Instant,
-) -> Result<SendRequest<Outgoing>, SendError> {
+) -> Result<(SendRequest<Tied>, Arc<Room>), SendError> {
     let io = dial(endpoint, settings, until).await?;
     let head_bytes = u32::try_from(settings.head_bytes).unwrap_or(u32::MAX);
     let window = connection_window(settings.max_streams);
@@ -174,11 +193,12 @@ async fn open(
     let (sender, connection) = opened.map_err(|error| {
         SendError::new(Stage::Handshake, Cause::Closed, false, endpoint).because(error)
     })?;
-    // Every request on it hears of its end by itself.
-    endpoint.common.tasks.spawn(async move {
-        let _ended = connection.await;
-    });
-    Ok(sender)
+    let room = Arc::<Room>::default();
+    endpoint
+        .common
+        .tasks
+        .spawn(room::drive(connection, room.clone()));
+    Ok((sender, room))
 }
 
 /// What a peer may send on all streams of a connection before it is read.
@@ -190,14 +210,50 @@ fn connection_window(streams: usize) -> u32 {
     shares.saturating_mul(STREAM_WINDOW).min(MOST)
 }
 
+/// A request that was not sent: why, and itself if nothing of it was touched.
+type Unsent = (hyper::Error, Option<Box<Request<Outgoing>>>);
+
 impl Stream {
-    /// Sends a request and waits for the head of its response.
+    /// Sends a request and waits for the head of its response. A peer may end a connection whenever it likes, once what
+    /// is under way there is done. Who comes too late for that is told so here, and is carried by another.
     pub(crate) async fn exchange(
         &mut self,
-        request: Request<Outgoing>,
+        endpoint: &Endpoint,
+        mut request: Request<Outgoing>,
+        until: Instant,
     ) -> hyper::Result<Response<()>> {
-        let response = self.sender.send_request(request).await?;
-        Ok(response.map(|body| self.body = Some(body)))
+        let mut others = OTHERS;
+        loop {
+            let (error, untouched) = match self.try_exchange(request).await {
+                Ok(response) => return Ok(response),
+                Err(unsent) => unsent,
+            };
+            let Some(untouched) = untouched.filter(|_| others > 0) else {
+                return Err(error);
+            };
+            others -= 1;
+            let settings = endpoint.settings.load_full();
+            match Box::pin(stream(endpoint, &settings, until)).await {
+                Ok((other, _)) => *self = other,
+                Err(_) => return Err(error),
+            }
+            request = *untouched;
+        }
+    }
+
+    async fn try_exchange(&mut self, request: Request<Outgoing>) -> Result<Response<()>, Unsent> {
+        let request = request.map(|body| self.held.tie(body));
+        match self.sender.try_send_request(request).await {
+            Ok(response) => {
+                self.room.heard();
+                Ok(response.map(|body| self.body = Some(body)))
+            }
+            Err(mut unsent) => {
+                let untouched = unsent.take_message();
+                let untouched = untouched.map(|request| Box::new(request.map(Tied::loose)));
+                Err((unsent.into_error(), untouched))
+            }
+        }
     }
 }
 
@@ -223,18 +279,4 @@ pub(crate) fn request(ask: &Ask<'_>, endpoint: &EndpointSpec, body: Outgoing) ->
         .build();
     *request.uri_mut() = addressed.unwrap_or_else(|_| ask.uri.clone());
     request
-}
-
-/// Runs what a connection wants to have run among the pool's tasks.
-#[derive(Clone)]
-struct Tasks(Spawner);
-
-impl<F> hyper::rt::Executor<F> for Tasks
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    fn execute(&self, work: F) {
-        self.0.spawn(work);
-    }
 }

@@ -78,7 +78,7 @@ async fn answer(endpoint: &Endpoint, health: &Health) -> Option<bool> {
         headers: &headers,
         more: &[],
     };
-    let asked = channel.exchange(endpoint, &ask, Outgoing::Empty, false);
+    let asked = channel.exchange(endpoint, &ask, Outgoing::Empty, false, until);
     let status = asked.await.map(|response| response.status());
     Some(status.is_ok_and(|status| status.is_success() || status.is_redirection()))
 }

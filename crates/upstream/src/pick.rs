@@ -172,8 +172,8 @@ impl Ready {
             self.lease.owes(Some(until));
             let reused = self.timing.connect.is_none();
             let (endpoint, body) = (self.lease.endpoint(), Outgoing::new(body));
-            let answer = self.channel.exchange(endpoint, &ask, body, reused).await;
-            match answer {
+            let exchange = self.channel.exchange(endpoint, &ask, body, reused, until);
+            match exchange.await {
                 Ok(response) => self.answered(response, until),
                 Err(error) => Err(self.failed(error)),
             }

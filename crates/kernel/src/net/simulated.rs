@@ -115,6 +115,14 @@ pub(crate) fn bound(address: SocketAddr) -> io::Result<Bound> {
     }
 }
 
+/// Has the system find out when peers are gone without a word, where there is one.
+pub(crate) fn outlive(listener: &Bound) -> io::Result<()> {
+    match listener {
+        Bound::System(listener) => system::outlive(listener),
+        Bound::Simulated(_) => Ok(()),
+    }
+}
+
 /// A connection that waits.
 pub(crate) fn waiting(listener: &Bound) -> Option<io::Result<(TcpStream, SocketAddr)>> {
     match listener {

@@ -20,6 +20,7 @@ impl Door {
     pub fn new(name: &'static str, listener: impl Into<Bound>) -> io::Result<Arc<Self>> {
         let listener = listener.into();
         listener.set_nonblocking(true)?;
+        net::outlive(&listener)?;
         let address = listener.local_addr()?;
         Ok(Arc::new(Self {
             name,

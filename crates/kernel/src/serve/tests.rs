@@ -417,3 +417,20 @@ async fn a_listener_that_only_fails_is_asked_now_and_then() {
     kernel.requests.request();
     running.await.unwrap();
 }
+
+// Who is cut off from the network leaves without a word, and may hold what it was given until somebody asks.
+// req: KN-15
+#[tokio::test]
+async fn the_system_asks_silent_guests_whether_they_are_still_there() {
+    let door = Door::bind("door", ([127, 0, 0, 1], 0).into()).unwrap();
+    let _guest = std::net::TcpStream::connect(door.address()).unwrap();
+    let (stream, _) = door.listener().unwrap().accept().await.unwrap();
+    let socket = socket2::SockRef::from(crate::net::socket_of(&stream).unwrap());
+    assert!(socket.keepalive().unwrap());
+    let (silence, between, chances) = (
+        socket.tcp_keepalive_time().unwrap(),
+        socket.tcp_keepalive_interval().unwrap(),
+        socket.tcp_keepalive_retries().unwrap(),
+    );
+    assert!(silence + between * chances <= Duration::from_secs(60));
+}

@@ -10,6 +10,7 @@ mod choice;
 mod connections;
 mod exchanges;
 mod faults;
+mod shared;
 mod simulation;
 mod streams;
 mod upgrades;
