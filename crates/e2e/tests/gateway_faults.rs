@@ -302,6 +302,7 @@ async fn a_failure_is_the_same_in_header_body_log_and_metric() {
     assert_eq!(line["path"], "/reset", "{line}");
     assert_eq!(line["upstream"], "main", "{line}");
     assert_eq!(line["tries"], 1, "{line}");
+    assert_eq!(line["client"], "127.0.0.1", "{line}");
     assert!(line["upstream_ms"].is_number() && line["queue_ms"].is_number());
     assert!(!line.to_string().contains("secret"), "{line}");
 }

@@ -284,7 +284,7 @@ impl Journey {
             upstream = self.backend.as_ref().map_or("", |backend| &backend.name),
             tenant = caller.and_then(Caller::tenant).unwrap_or(""),
             class = caller.map_or("", |caller| CLASSES[usize::from(caller.class.0).min(2)]),
-            client = ?caller.map(|caller| caller.address),
+            client = caller.map(|caller| display(caller.address)),
             status = self.status,
             reason = self.reason,
             tries = self.tries,

@@ -78,7 +78,8 @@ pub(crate) fn open(mut journey: Box<Journey>, ends: Ends) -> Response<Answer> {
     tunnels.spawn(async move {
         let mut journey = journey;
         let patience = journey.plan.upstream_patience;
-        match pass(ends.client, ends.upstream, patience).await {
+        let passed = async { pass(ends.client.await?, ends.upstream, patience).await };
+        match passed.await {
             Ok(bytes) => {
                 journey.bytes = bytes;
                 journey.finish();
@@ -94,11 +95,15 @@ pub(crate) fn open(mut journey: Box<Journey>, ends: Ends) -> Response<Answer> {
 
 /// Both ways until both ends are done. Once one is, the other may be silent for as long as `patience` says: it has
 /// nobody left to wait for.
-async fn pass(client: Upgrade, upstream: Box<Switched>, patience: Duration) -> io::Result<u64> {
-    let (from_client, to_client) = split(client.await?);
+async fn pass(
+    client: impl AsyncRead + AsyncWrite,
+    upstream: impl AsyncRead + AsyncWrite,
+    patience: Duration,
+) -> io::Result<u64> {
+    let (from_client, to_client) = split(client);
     let (from_upstream, to_upstream) = split(upstream);
     let (there, back) = (AtomicU64::new(0), AtomicU64::new(0));
-    let mut up = std::pin::pin!(one_way(from_client, to_upstream, &there));
+    let mut up = std::pin::pin!(upwards(from_client, to_upstream, &there));
     let mut down = std::pin::pin!(one_way(from_upstream, to_client, &back));
     tokio::select! {
         ended = &mut up => { ended?; alone(down, &back, patience).await?; }
@@ -107,29 +112,59 @@ async fn pass(client: Upgrade, upstream: Box<Switched>, patience: Duration) -> i
     Ok(back.load(Ordering::Relaxed))
 }
 
+/// Where a way has broken off.
+#[derive(Debug, thiserror::Error)]
+enum Broken {
+    #[error("nobody is heard any more: {0}")]
+    From(io::Error),
+    #[error("nobody listens any more: {0}")]
+    To(io::Error),
+}
+
+impl From<Broken> for io::Error {
+    fn from(broken: Broken) -> Self {
+        io::Error::other(broken)
+    }
+}
+
+/// An upstream that takes no more may have said a lot that the client has yet to take. So the client is heard on, to
+/// nothing: a connection that is closed while something comes in is reset, and what was on its way out is lost.
+async fn upwards(
+    mut from: impl AsyncRead + Unpin,
+    to: impl AsyncWrite + Unpin,
+    moved: &AtomicU64,
+) -> Result<(), Broken> {
+    let ended = one_way(&mut from, to, moved).await;
+    if let Err(Broken::To(_)) = ended {
+        let mut piece = vec![0; PIECE];
+        while from.read(&mut piece).await.map_err(Broken::From)? > 0 {}
+    }
+    ended
+}
+
 async fn one_way(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     moved: &AtomicU64,
-) -> io::Result<()> {
+) -> Result<(), Broken> {
     let mut piece = vec![0; PIECE];
     loop {
-        let length = from.read(&mut piece).await?;
+        let length = from.read(&mut piece).await.map_err(Broken::From)?;
         if length == 0 {
-            return to.shutdown().await;
+            return to.shutdown().await.map_err(Broken::To);
         }
-        to.write_all(&piece[..length]).await?;
-        to.flush().await?;
+        to.write_all(&piece[..length]).await.map_err(Broken::To)?;
+        to.flush().await.map_err(Broken::To)?;
         moved.fetch_add(length as u64, Ordering::Relaxed);
     }
 }
 
 /// The rest of one way, for as long as something moves.
 async fn alone(
-    mut way: impl Future<Output = io::Result<()>> + Unpin,
+    mut way: impl Future<Output = Result<(), Broken>> + Unpin,
     moved: &AtomicU64,
     patience: Duration,
-) -> io::Result<()> {
+) -> Result<(), Broken> {
     loop {
         let before = moved.load(Ordering::Relaxed);
         match tokio::time::timeout(patience, &mut way).await {
@@ -137,5 +172,55 @@ async fn alone(
             Err(_) if moved.load(Ordering::Relaxed) == before => return Ok(()),
             Err(_) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{duplex, join};
+
+    use super::*;
+
+    /// The time there is for what should take none.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    // req: GW-01
+    #[tokio::test]
+    async fn what_an_upstream_said_before_it_was_gone_is_all_passed_on() {
+        let said = vec![b'x'; 300_000];
+        for gone in [true, false] {
+            let (mut client, near) = duplex(1024);
+            let (to_upstream, far) = duplex(1024);
+            let upstream = join(&said[..], to_upstream);
+            let _taken = (!gone).then_some(far);
+            let talk = async {
+                client.write_all(b"are you there?").await.unwrap();
+                let mut heard = Vec::new();
+                client.read_to_end(&mut heard).await.unwrap();
+                client.shutdown().await.unwrap();
+                heard
+            };
+            let both = async { tokio::join!(pass(near, upstream, PATIENCE), talk) };
+            let (passed, heard) = tokio::time::timeout(PATIENCE, both).await.unwrap();
+            assert_eq!(heard.len(), said.len(), "gone: {gone}");
+            assert_eq!(passed.is_err(), gone, "{passed:?}");
+        }
+    }
+
+    // req: GW-01
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_leave_after_its_upstream_is_not_waited_for() {
+        let (mut client, near) = duplex(1024);
+        let (to_upstream, far) = duplex(1024);
+        drop(far);
+        let passing = pass(near, join(&b"bye"[..], to_upstream), PATIENCE);
+        let chatter = async {
+            while client.write_all(b"hello?").await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        };
+        let both = async { tokio::join!(passing, chatter) };
+        let (passed, ()) = tokio::time::timeout(PATIENCE * 3, both).await.unwrap();
+        assert!(passed.is_ok(), "{passed:?}");
     }
 }
