@@ -49,7 +49,7 @@ struct Sample {
 pub fn runtimes(ask: &Ask) -> Result<(), String> {
     let (rounds, length) = match ask.effort {
         Effort::Quick => (2, Duration::from_millis(800)),
-        Effort::Full => (7, Duration::from_millis(2_500)),
+        Effort::Full => (5, Duration::from_millis(2_500)),
     };
     let stand = Stand::new()?;
     let mut standing = Vec::new();
