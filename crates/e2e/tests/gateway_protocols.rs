@@ -5,8 +5,11 @@
     reason = "a test that cannot go on fails where it stands"
 )]
 
+use bytes::Bytes;
 use e2e::gateway::{Gateway, PATIENCE, ROOMY, assert_refusal, to};
 use e2e::wait::eventually;
+use http_body_util::Empty;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use testkit::http::{Connection, request_bytes};
@@ -55,6 +58,35 @@ async fn answers_without_a_body_leave_the_connection_as_it_was() {
     }
     assert_eq!(upstream.connections(), 1, "kept and used again");
     assert_eq!(upstream.received(), 7);
+}
+
+// There is nothing to have a length; some clients of HTTP/2 take one for a broken answer.
+// req: GW-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_says_there_is_nothing_says_no_length_over_http2() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let addr = listener.local_addr().unwrap();
+    let served = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        head(&mut stream).await;
+        let answer = b"HTTP/1.1 204 No Content\r\ncontent-length: 5\r\nx-kept: yes\r\n\r\n";
+        stream.write_all(answer).await.unwrap();
+        stream
+    });
+    let gateway = Gateway::start(&to(addr, "")).await;
+    let io = TokioIo::new(TcpStream::connect(gateway.door).await.unwrap());
+    let shaken = hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await;
+    let (mut client, connection) = shaken.unwrap();
+    tokio::spawn(connection);
+    let request = hyper::Request::get("http://gate.test/");
+    let request = request.body(Empty::<Bytes>::new()).unwrap();
+    let answer = client.send_request(request).await.unwrap();
+    assert_eq!(
+        (answer.status().as_u16(), &answer.headers()["x-kept"]),
+        (204, &"yes".parse().unwrap())
+    );
+    assert_eq!(answer.headers().get("content-length"), None);
+    drop(served.await.unwrap());
 }
 
 // attack: A-45

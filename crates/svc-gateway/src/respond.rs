@@ -41,6 +41,10 @@ pub(crate) fn answer(
     let (mut parts, reply) = answer.into_parts();
     let (patience, rated) = (journey.plan.upstream_patience, standing.is_some());
     let pace = pass_on(&mut parts.headers, patience, rated);
+    if parts.status == StatusCode::NO_CONTENT {
+        // What is not there has no length, and clients of HTTP/2 take one for a broken answer.
+        parts.headers.remove(CONTENT_LENGTH);
+    }
     parts.headers.append(&ID, journey.id.clone());
     if let Some(standing) = standing {
         rate(&mut parts.headers, standing);
