@@ -74,8 +74,9 @@ pub fn write_head(
     let declared = declared.map(|value| crate::fields::length(value.as_bytes()));
     let sending = sending(payload, declared.flatten());
     match sending {
-        // A body that is not there needs no length, unless somebody took the care to say so.
-        Sending::Length(0) if payload == Payload::Nothing && declared.is_none() => {}
+        // A body that is not there needs no length, unless one is expected or somebody took the care to say so.
+        Sending::Length(0)
+            if payload == Payload::Nothing && declared.is_none() && !expects_body(ask.method) => {}
         Sending::Length(length) => {
             out.extend_from_slice(b"content-length: ");
             write_decimal(out, length);
@@ -85,6 +86,11 @@ pub fn write_head(
     }
     out.extend_from_slice(b"\r\n");
     sending
+}
+
+/// Methods whose requests are refused by some servers if they say nothing of a body. Over HTTP/2 clients need not.
+fn expects_body(method: &Method) -> bool {
+    matches!(*method, Method::POST | Method::PUT | Method::PATCH)
 }
 
 /// What the body itself says of its length comes before what was declared.

@@ -55,6 +55,16 @@ fn a_few_pages_wait_in_a_pipe_and_more_of_them_in_a_file() {
     assert_eq!(place, 1..64 * 1024 + 1);
 }
 
+#[test]
+fn no_more_pipes_are_kept_than_are_allowed_and_one_that_is_gone_makes_room() {
+    static TWO: well::Allowance = well::Allowance::of(2);
+    let first = TWO.ask().unwrap();
+    let _second = TWO.ask().unwrap();
+    assert_eq!(TWO.ask().err().unwrap().kind(), ErrorKind::QuotaExceeded);
+    drop(first);
+    assert!(TWO.ask().is_ok());
+}
+
 // req: ED-10
 #[test]
 fn a_well_gives_the_same_however_often_and_whether_it_was_taken_or_not() {

@@ -5,9 +5,48 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a pipe of usual size holds, where pages are of usual size.
 const MOST_BYTES: usize = 64 * 1024;
+
+/// Wells at one time. A user whose pipes hold more than 16,384 pages gets only small ones, in other programs too: this
+/// is half of them.
+static WELLS: Allowance = Allowance::of(512);
+
+/// How many there may be, whoever makes them: what the system allows, it allows the process.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    most: usize,
+    taken: AtomicUsize,
+}
+
+impl Allowance {
+    pub(super) const fn of(most: usize) -> Self {
+        let taken = AtomicUsize::new(0);
+        Self { most, taken }
+    }
+
+    pub(super) fn ask(&'static self) -> io::Result<Allowed> {
+        let more = |taken: usize| (taken < self.most).then_some(taken + 1);
+        let asked = self
+            .taken
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        asked
+            .map(|_| Allowed(self))
+            .map_err(|_| io::ErrorKind::QuotaExceeded.into())
+    }
+}
+
+/// The right to be one of them.
+#[derive(Debug)]
+pub(super) struct Allowed(&'static Allowance);
+
+impl Drop for Allowed {
+    fn drop(&mut self) {
+        self.0.taken.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 thread_local! {
     /// An empty pipe, so that not each answer needs one of its own.
@@ -36,6 +75,7 @@ impl Pipe {
 pub(crate) struct Well {
     pages: OwnedFd,
     length: usize,
+    _allowed: Allowed,
 }
 
 impl Well {
@@ -44,7 +84,7 @@ impl Well {
         if length > MOST_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        let pipe = Pipe::new()?;
+        let (allowed, pipe) = (WELLS.ask()?, Pipe::new()?);
         let mut at = 0;
         let (from, to) = (file.as_raw_fd(), pipe.writes.as_raw_fd());
         // SAFETY: both are open for the length of the call, and so is the number it notes its place in.
@@ -61,6 +101,7 @@ impl Well {
         let well = Self {
             pages: pipe.reads,
             length,
+            _allowed: allowed,
         };
         let whole = told(filled)? == length && well.draw().is_some();
         whole
