@@ -116,12 +116,18 @@ fn shuttle_models() -> Invocation {
 /// Without features: a runtime does not build in a checker's world.
 fn under_checker(name: &str, packages: &[&'static str]) -> Invocation {
     let directory = workspace::target().join(name);
-    Invocation::cargo(&["test", "--lib", "--release", "--no-default-features"])
-        .args(["--target-dir", &directory.to_string_lossy()])
-        .args(packages.iter().flat_map(|name| ["--package", name]))
-        // The models print how many executions they explored.
-        .args(["--", "--show-output"])
-        .env("RUSTFLAGS", format!("--cfg {name}"))
+    Invocation::cargo(&[
+        "test",
+        "--lib",
+        "--profile",
+        "models",
+        "--no-default-features",
+    ])
+    .args(["--target-dir", &directory.to_string_lossy()])
+    .args(packages.iter().flat_map(|name| ["--package", name]))
+    // The models print how many executions they explored.
+    .args(["--", "--show-output"])
+    .env("RUSTFLAGS", format!("--cfg {name}"))
 }
 
 fn loom(tally: &mut Tally) -> Result<Done, String> {
