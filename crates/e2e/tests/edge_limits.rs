@@ -62,8 +62,9 @@ async fn a_place_is_held_to_the_last_byte_and_who_finds_none_is_told_at_once() {
         connection.send(&get("/packs/large")).await.unwrap();
         slow.push(connection);
     }
+    // Nobody else asks meanwhile: whoever did could have the place of one of them.
     eventually("both places are taken", PATIENCE, async || {
-        edge.get("/tiles/p/0/0/0").await.status == 503
+        edge.metrics().await.sum("edge_inflight", &[]) == 2.0
     })
     .await;
     let answer = edge.get("/tiles/p/0/0/0").await;
