@@ -62,7 +62,7 @@ pub struct Metric {
     pub ours: Cost,
     /// The other side.
     pub peer: Peer,
-    /// The highest ratio that is still a success.
+    /// The highest ratio that is still a success; infinite where none is asked for.
     pub goal_ratio: f64,
 }
 

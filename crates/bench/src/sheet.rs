@@ -147,10 +147,11 @@ impl Row {
         self
     }
 
-    /// The goal that no comparison exceeds the ratio; none where nobody was there to compare with.
+    /// The goal that no comparison exceeds the ratio; none where nobody was there to compare with, and none where no
+    /// ratio could miss it.
     #[must_use]
     pub fn at_most(mut self, ratio: f64) -> Self {
-        if self.beside.is_empty() {
+        if self.beside.is_empty() || ratio.is_infinite() {
             return self;
         }
         let peers: Vec<&str> = self.beside.iter().map(Beside::name).collect();

@@ -18,6 +18,8 @@ fn a_goal_is_judged_by_every_peer_that_was_there() {
     );
     let far = row("a", 0.9).beside("Varnish", Some(1.1)).at_most(1.0);
     assert!(far.goal.is_some_and(|goal| !goal.met));
+    let unjudged = row("a", 9.0).at_most(f64::INFINITY);
+    assert!(unjudged.goal.is_none());
     let alone = Row::new("a", "ours", 1.0, "µs").at_most(1.0);
     assert_eq!(alone.goal, None, "nobody was there to be compared with");
 }
