@@ -113,10 +113,10 @@ async fn assert_left_alone(upstream: SocketAddr, keys: &str) {
     let mut took: Vec<_> = later.map(|one| one.ended_at - one.intended).collect();
     took.sort_unstable();
     // Seen from a client on a busy machine, and as the node itself says.
-    assert!(took[took.len() / 2] <= ms(100), "{took:?}");
+    assert!(took[took.len() * 3 / 4] <= ms(10), "{took:?}");
     let refusals = refusal_millis(&gateway, "open-circuit");
-    let slowest = refusals[refusals.len() * 9 / 10];
-    println!("opened after {opened:?}; from then on nine of ten within {slowest} ms");
+    let slowest = refusals[refusals.len() * 99 / 100];
+    println!("opened after {opened:?}; from then on at most {slowest} ms");
     assert!(slowest <= 10.0, "{refusals:?}");
     let answer = loop {
         // Now and then somebody has to try whether it is well again.

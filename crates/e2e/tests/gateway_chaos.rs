@@ -125,14 +125,8 @@ async fn half_of_the_workers_killed_at_once_are_back_soon() {
     let report = running.finish().await;
     println!("{report}back after {back:?}");
     assert_all_well(report.stream("get"));
-    assert!(back <= ms(5000), "{back:?}");
-    // On a busy machine the last to die does so when the first are back.
-    let words = watch.words();
-    let is_told = |(at, word): (usize, &String)| word == ["ready", "degraded"][at % 2];
-    assert!(
-        words.len() >= 3 && words.iter().enumerate().all(is_told),
-        "{words:?}"
-    );
+    assert!(back <= ms(1500), "{back:?}");
+    assert_eq!(watch.words(), ["ready", "degraded", "ready"]);
 }
 
 // req: AC-02, GW-09
@@ -154,10 +148,10 @@ async fn deadlines_and_clients_that_leave_are_heard_whoever_does_the_work() {
             })
             .await;
         }
-        // The machine may be late, the node never early.
+        // The machine may be late once.
         took.sort_unstable();
         assert!(
-            (ms(395)..=ms(500)).contains(&took[0]),
+            took[0] >= ms(395) && took[1] <= ms(500),
             "{dispatch}: {took:?}"
         );
         let mut client = gateway.connect().await;

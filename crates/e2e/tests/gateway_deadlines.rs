@@ -92,8 +92,7 @@ fn wish(form: &'static str, asked: Duration) -> (&'static str, String) {
     (form, value)
 }
 
-/// The time until a request was refused for its deadline. Of three the shortest: the machine may be late, the node
-/// never early.
+/// The time until a request was refused for its deadline. Of three the one in the middle: the machine may be late once.
 async fn refused_after(
     gateway: &Gateway,
     path: &str,
@@ -107,7 +106,8 @@ async fn refused_after(
         took.push(began.elapsed());
         assert_eq!(answer.status, 504, "{}", answer.text());
     }
-    took.into_iter().min().unwrap()
+    took.sort_unstable();
+    took[1]
 }
 
 fn near(took: Duration, meant: Duration) -> bool {
