@@ -44,8 +44,19 @@ impl Answer {
 pub(super) struct Waiter {
     answer: AtomicU32,
     inner: UnsafeCell<Inner>,
+    /// Touched by the line as long as it may touch the waiter, and by the owner when it takes it away: a model sees if
+    /// the two meet. In the waiter itself it could be gone by then, with anything in its place.
+    #[cfg(loom)]
+    life: std::sync::Arc<UnsafeCell<()>>,
     /// The line points here.
     _pinned: PhantomPinned,
+}
+
+#[cfg(loom)]
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.life.with_mut(|_| ());
+    }
 }
 
 struct Inner {
@@ -65,6 +76,8 @@ impl Waiter {
         Self {
             answer: AtomicU32::new(WAITING),
             inner: UnsafeCell::new(inner),
+            #[cfg(loom)]
+            life: std::sync::Arc::new(UnsafeCell::new(())),
             _pinned: PhantomPinned,
         }
     }
@@ -115,9 +128,13 @@ impl Caller {
         // SAFETY: it is there as long as it has no answer; the rest is the caller's promise.
         unsafe {
             let waiter = self.0.as_ref();
+            #[cfg(loom)]
+            let life = waiter.life.clone();
             if seeded(Bug::AnswerBeforeWaker) {
                 waiter.answer.store(answer.code(), Ordering::Release);
             }
+            #[cfg(loom)]
+            life.with_mut(|_| ());
             let waker = waiter.with(|inner| inner.waker.take());
             waiter.answer.store(answer.code(), Ordering::Release);
             waker
