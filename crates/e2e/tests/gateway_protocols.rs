@@ -60,6 +60,28 @@ async fn answers_without_a_body_leave_the_connection_as_it_was() {
     assert_eq!(upstream.received(), 7);
 }
 
+// RFC 9110, 9.3.7: about the server as a whole, which is this one.
+// req: GW-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_asked_about_the_whole_server_is_answered_here() {
+    let upstream = Upstream::start().await.unwrap();
+    let gateway = Gateway::start(&to(upstream.addr(), "")).await;
+    let mut client = gateway.connect().await;
+    for (method, path, status, passed) in [
+        ("OPTIONS", "*", 204, 0),
+        ("GET", "*", 400, 0),
+        ("OPTIONS", "/", 200, 1),
+    ] {
+        let request = request_bytes(method, "gate.test", path, &[], b"");
+        let answer = client.exchange(&request, PATIENCE).await.unwrap();
+        assert_eq!(answer.status, status, "{method} {path}");
+        assert_eq!(upstream.received(), passed, "{method} {path}");
+        if !answer.keeps_alive {
+            client = gateway.connect().await;
+        }
+    }
+}
+
 // There is nothing to have a length; some clients of HTTP/2 take one for a broken answer.
 // req: GW-01
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -21,6 +21,8 @@ pub(crate) struct Backend {
     /// Whose value decides where a request goes.
     pub(crate) hash_header: Option<HeaderName>,
     pub(crate) hashes: bool,
+    /// Requests share connections that may end while some of them are on their way, unheard.
+    pub(crate) shares: bool,
     pub(crate) body: Arc<Lasting>,
 }
 
@@ -121,6 +123,7 @@ impl Backend {
             name: name.to_owned(),
             hash_header: text.hash_header.as_ref().and_then(|name| name.parse().ok()),
             hashes: text.balance == config::Balance::Hash,
+            shares: text.protocol == config::UpstreamProtocol::Http2,
             body,
         };
         Ok((backend, renewal))

@@ -59,13 +59,15 @@ pub(crate) struct Outcome {
 impl Call {
     /// Whether doing it twice does no harm: the method says so, or the caller does where the route believes it.
     pub(crate) fn is_repeatable(&self) -> bool {
-        may_repeat(&self.method, &self.headers, &self.route) && self.payload_again().is_some()
+        let all_here = matches!(self.payload, Payload::Empty | Payload::Whole(_));
+        all_here && may_repeat(&self.method, &self.headers, &self.route)
     }
 
     fn payload_again(&self) -> Option<Payload> {
         match &self.payload {
             Payload::Empty => Some(Payload::Empty),
             Payload::Whole(whole) => Some(Payload::Whole(whole.clone())),
+            Payload::Kept(kept) => Some(Payload::Kept(kept.again())),
             Payload::Stream(_) => None,
         }
     }
@@ -93,9 +95,20 @@ impl Call {
         copied.unwrap_or_else(|| std::mem::replace(&mut self.payload, Payload::Empty))
     }
 
+    /// Whether this is worth another try. Who has not been heard, though all of it may have been said, may ask again
+    /// whatever it asks for.
+    fn may_go_again(&self, failed: &Failed, once: bool) -> bool {
+        let here = match &self.payload {
+            Payload::Kept(kept) => kept.is_whole(),
+            _ => !once,
+        };
+        let harmless = || failed.unheard() || may_repeat(&self.method, &self.headers, &self.route);
+        failed.nothing_sent() || here && harmless()
+    }
+
     /// Sends it until there is an answer, or no sense in trying again.
     pub(crate) async fn send(&mut self) -> Outcome {
-        let repeatable = self.is_repeatable();
+        let once = matches!(self.payload, Payload::Stream(_));
         let backend = self.backend.clone();
         backend.body.budget.earn();
         let mut tried = Tried::default();
@@ -107,7 +120,7 @@ impl Call {
                 1 => self.begins,
                 _ => kernel::clock::now(),
             };
-            let failed = match self.attempt(now, &tried, repeatable && !last).await {
+            let failed = match self.attempt(now, &tried, !last).await {
                 Attempt::Answered(answer) => {
                     return Outcome {
                         answer: Ok(answer),
@@ -124,10 +137,11 @@ impl Call {
             };
             let pause = failed.pause(tries);
             let again = !last
-                && (repeatable || failed.nothing_sent())
+                && self.may_go_again(&failed, once)
                 && kernel::clock::now() + pause < self.until
-                && backend.body.budget.spend();
+                && (failed.is_goodbye() || backend.body.budget.spend());
             if !again {
+                self.answered();
                 let answer = failed.0.map_err(|error| self.refusal(&error));
                 return Outcome { answer, tries };
             }
@@ -163,14 +177,22 @@ impl Call {
             more: &self.more,
         };
         let sent = ready.ask(ask, payload, self.until).await.map(Box::new);
-        if let (Ok(_), Some(verdict)) = (&sent, &self.verdict) {
-            verdict.answered();
-        }
         match sent {
             Ok(answer) if !self.route.retry.on_status.contains(&answer.status()) => {
+                self.answered();
                 Attempt::Answered(answer)
             }
             other => Attempt::Failed(Failed(other)),
+        }
+    }
+
+    /// What is left of the body may take its time, and nothing of it is needed again.
+    fn answered(&self) {
+        if let Some(verdict) = &self.verdict {
+            verdict.answered();
+        }
+        if let Payload::Kept(kept) = &self.payload {
+            kept.forget();
         }
     }
 
@@ -206,6 +228,19 @@ impl Failed {
     fn nothing_sent(&self) -> bool {
         let before_sending = |error: &SendError| error.stage() <= Stage::Handshake;
         self.0.as_ref().is_err_and(before_sending)
+    }
+
+    /// Whether nobody has looked at it, though it may have been sent.
+    fn unheard(&self) -> bool {
+        self.0
+            .as_ref()
+            .is_err_and(|error| !error.may_have_reached())
+    }
+
+    /// Whether a connection said goodbye before it was heard, which is nobody's failure and no load on anybody.
+    fn is_goodbye(&self) -> bool {
+        let goodbye = |error: &SendError| error.is_stale() && !error.may_have_reached();
+        self.0.as_ref().is_err_and(goodbye)
     }
 
     /// How long to wait: not at all where nothing was wrong but an old connection, or nobody was there to be harmed.

@@ -15,6 +15,7 @@ use http_rules::decode::{BadBody, Coding, Decoder, Limits};
 use http_rules::forward::strip_trailers;
 use tokio::time::{Instant, Sleep};
 
+use crate::kept::Kept;
 use crate::reject::Refusal;
 
 /// Bodies up to this may be kept to be sent again.
@@ -33,6 +34,8 @@ pub(crate) enum Payload {
     Whole(Bytes),
     /// It is still coming, and can be sent once.
     Stream(Box<Intake>),
+    /// It is still coming, and can be sent again while it is small.
+    Kept(Kept),
 }
 
 /// A body as it is sent on, and who can say afterwards what was wrong with it.
@@ -320,6 +323,7 @@ impl Body for Payload {
                 Poll::Ready(Some(Ok(Frame::data(data))))
             }
             Payload::Stream(intake) => Pin::new(&mut **intake).poll_frame(cx),
+            Payload::Kept(kept) => Pin::new(kept).poll_frame(cx),
         }
     }
 
@@ -328,6 +332,7 @@ impl Body for Payload {
             Payload::Empty => true,
             Payload::Whole(whole) => whole.is_empty(),
             Payload::Stream(intake) => intake.is_end_stream(),
+            Payload::Kept(kept) => kept.is_end_stream(),
         }
     }
 
@@ -336,6 +341,7 @@ impl Body for Payload {
             Payload::Empty => SizeHint::with_exact(0),
             Payload::Whole(whole) => SizeHint::with_exact(whole.len() as u64),
             Payload::Stream(intake) => intake.size_hint(),
+            Payload::Kept(kept) => kept.size_hint(),
         }
     }
 }

@@ -17,6 +17,7 @@ mod heads;
 mod intake;
 mod journey;
 mod keeper;
+mod kept;
 mod keys;
 mod ledger;
 mod live;

@@ -23,6 +23,7 @@ use crate::forward;
 use crate::heads::Heads;
 use crate::intake::{self, Intake, Payload, Taken};
 use crate::journey::Journey;
+use crate::kept::Kept;
 use crate::plan::{Plan, Route, Target};
 use crate::policy::Case;
 use crate::quota::{self, Standing, Window};
@@ -74,6 +75,9 @@ async fn travel(
     let plan = journey.plan.clone();
     let parts = &draft.parts;
     let authority = read(parts, visit, &plan, journey.heads)?;
+    if is_about_all(parts) {
+        return Ok(respond::nothing_said());
+    }
     let route = find(&plan, &authority, parts)?;
     journey.route = Some(route.clone());
     let backend = match &route.target {
@@ -131,7 +135,8 @@ async fn proceed(
     let asks = journey.heads.has(Heads::UPGRADE);
     let wish = asks.then(|| Wish::of(&mut draft.parts)).flatten();
     let by = latest_end(journey.seen, until);
-    let payload = take_in(draft, route, journey.plan.shared.timeline.instant(by)).await?;
+    let by = journey.plan.shared.timeline.instant(by);
+    let payload = take_in(draft, backend, route, by).await?;
     let mut call = outbound::call(
         journey,
         draft,
@@ -212,7 +217,9 @@ fn read<'a>(
     heads: Heads,
 ) -> Result<Authority<'a>, Refusal> {
     let checked = framing::check(parts).map_err(Refusal::Framing)?;
-    path::check(parts.uri.path().as_bytes()).map_err(Refusal::Path)?;
+    if !is_about_all(parts) {
+        path::check(parts.uri.path().as_bytes()).map_err(Refusal::Path)?;
+    }
     let named = visit
         .tls
         .as_ref()
@@ -224,6 +231,11 @@ fn read<'a>(
         return Err(Refusal::Loop);
     }
     Ok(checked.authority)
+}
+
+/// Whether it is `OPTIONS *`, about a server as a whole: there are many behind, and only this one is meant.
+fn is_about_all(parts: &Parts) -> bool {
+    parts.uri.path() == "*"
 }
 
 fn find<'p>(
@@ -377,7 +389,12 @@ fn latest_end(now: Duration, until: Duration) -> Duration {
 }
 
 /// The body: nothing, all of it where it may be needed twice, or as it comes.
-async fn take_in(draft: &mut Draft, route: &Route, by: Instant) -> Result<Taken, Refusal> {
+async fn take_in(
+    draft: &mut Draft,
+    backend: &Backend,
+    route: &Route,
+    by: Instant,
+) -> Result<Taken, Refusal> {
     let upload = draft.upload.take();
     let Some(upload) = upload.filter(|upload| !upload.is_end_stream()) else {
         return Ok(Taken::nothing());
@@ -403,7 +420,10 @@ async fn take_in(draft: &mut Draft, route: &Route, by: Instant) -> Result<Taken,
         }
         _ => Ok(Taken {
             verdict: Some(intake.verdict()),
-            payload: Payload::Stream(Box::new(intake)),
+            payload: match backend.shares && route.retry.tries > 1 {
+                true => Payload::Kept(Kept::new(Box::new(intake))),
+                false => Payload::Stream(Box::new(intake)),
+            },
         }),
     }
 }

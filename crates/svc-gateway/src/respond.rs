@@ -109,6 +109,13 @@ pub(crate) fn done(mut journey: Box<Journey>, mut response: Response<Answer>) ->
     response
 }
 
+/// There is nothing to be said; it was heard.
+pub(crate) fn nothing_said() -> Arrival {
+    let mut response = Response::new(Answer::Whole(Bytes::new()));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    Arrival::Elsewhere(Box::new(response))
+}
+
 /// Sends the client elsewhere.
 pub(crate) fn elsewhere(
     redirect: &Redirect,

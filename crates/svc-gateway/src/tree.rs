@@ -15,7 +15,7 @@ use kernel::tree::{Child, ChildSpec, Context, Failure, Restart};
 use crate::config::{Dispatch, GatewayText};
 use crate::dispatch::{self, POOL_UNITS, Sending};
 use crate::gateway::Gateway;
-use crate::{keeper, keys, ledger, metrics, shared, slots, tunnel};
+use crate::{keeper, kept, keys, ledger, metrics, shared, slots, tunnel};
 
 /// Doors of each kind; the config allows no more.
 pub const DOORS: usize = 4;
@@ -95,6 +95,7 @@ pub static TABLES: Tables = Tables {
         &shared::STREAMS,
         &ledger::LEDGER,
         &dispatch::PARCEL,
+        &kept::KEPT,
     ],
     metrics: &metrics::ALL,
 };

@@ -1,4 +1,4 @@
-//! An HTTP/2 client that says exactly what it is told to, frame by frame.
+//! An HTTP/2 peer that says exactly what it is told to, frame by frame.
 
 use std::io;
 use std::net::SocketAddr;
@@ -132,14 +132,7 @@ pub struct Listener {
 impl Peer {
     /// Connects, and exchanges settings; ours carry this payload.
     pub async fn open(addr: SocketAddr, settings: &[u8]) -> io::Result<Self> {
-        let stream = TcpStream::connect(addr).await?;
-        stream.set_nodelay(true)?;
-        let (stream, writer) = stream.into_split();
-        let read = Vec::new();
-        let mut peer = Self {
-            writer,
-            listener: Listener { stream, read },
-        };
+        let mut peer = Self::over(TcpStream::connect(addr).await?)?;
         let hello = [PREFACE, &frame(kind::SETTINGS, 0, 0, settings)].concat();
         peer.writer.write_all(&hello).await?;
         while let Some(frame) = peer.listener.next().await {
@@ -150,6 +143,28 @@ impl Peer {
         let ack = frame(kind::SETTINGS, ACK, 0, &[]);
         peer.writer.write_all(&ack).await?;
         Ok(peer)
+    }
+
+    /// The server's side of a connection that a client has opened. Our settings carry this payload; the client's are
+    /// the next frame.
+    pub async fn serve(stream: TcpStream, settings: &[u8]) -> io::Result<Self> {
+        let mut peer = Self::over(stream)?;
+        let mut preface = [0; PREFACE.len()];
+        peer.listener.stream.read_exact(&mut preface).await?;
+        if preface != PREFACE {
+            return Err(io::Error::other("no preface of HTTP/2"));
+        }
+        let settings = frame(kind::SETTINGS, 0, 0, settings);
+        peer.writer.write_all(&settings).await?;
+        Ok(peer)
+    }
+
+    fn over(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        let (stream, writer) = stream.into_split();
+        let read = Vec::new();
+        let listener = Listener { stream, read };
+        Ok(Self { writer, listener })
     }
 
     /// Sends exactly these bytes; that nobody takes them is seen when reading.

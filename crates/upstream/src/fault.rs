@@ -57,15 +57,18 @@ pub(crate) fn of_stream(endpoint: &Endpoint, error: hyper::Error) -> SendError {
     let unsent = error.is_canceled() || error.is_closed();
     let reason = found::<h2::Error>(&error);
     let refused = reason.is_some_and(|error| error.reason() == Some(h2::Reason::REFUSED_STREAM));
+    // Of the streams that a peer's goodbye finds open it ends those that the peer has not looked at, and no others.
+    let parted = reason.is_some_and(|error| error.is_go_away() && error.is_remote());
     let cause = if found::<ClientBody>(&error).is_some() {
         Cause::RequestBody
-    } else if unsent {
+    } else if unsent || parted {
         Cause::Stale
     } else {
         stream_cause(reason)
     };
     let stage = if unsent { Stage::Send } else { Stage::Head };
-    SendError::new(stage, cause, !unsent && !refused, endpoint).because(error)
+    let reached = !unsent && !refused && !parted;
+    SendError::new(stage, cause, reached, endpoint).because(error)
 }
 
 fn stream_cause(reason: Option<&h2::Error>) -> Cause {
