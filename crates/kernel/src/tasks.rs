@@ -67,6 +67,10 @@ task_counter!(
     "Tasks among the completed ones that panicked"
 );
 
+/// Bytes of work up to which it lies in the runtime's own cell. The runtime moves all of a cell when the task begins,
+/// ends and is joined; what is larger is cheaper behind a pointer.
+const INLINE: usize = 128;
+
 const RUNNING: u8 = 0;
 const CANCELING: u8 = 1;
 const ABORTING: u8 = 2;
@@ -219,7 +223,11 @@ impl Spawner {
             clippy::disallowed_methods,
             reason = "the one spawn that all others go through"
         )]
-        let handle = tokio::spawn(counted);
+        let handle = if size_of::<F>() > INLINE {
+            tokio::spawn(Box::pin(counted))
+        } else {
+            tokio::spawn(counted)
+        };
         Task { handle }
     }
 }

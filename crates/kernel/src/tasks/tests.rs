@@ -73,6 +73,43 @@ async fn cancel_and_abort_end_waiting_tasks_and_are_counted_apart() {
 
 // req: KN-05
 #[tokio::test]
+async fn nothing_of_a_task_is_left_when_it_counts_as_ended_however_large_it_is() {
+    tasks_end_that_hold::<8>().await;
+    tasks_end_that_hold::<{ 4 * INLINE }>().await;
+}
+
+async fn tasks_end_that_hold<const HELD: usize>() {
+    let registry = Registry::default();
+    let group = TaskGroup::new(&registry);
+    let seen = Arc::new(Lock::new(&lock::TASK_KINDS, Vec::new()));
+    for waits in [false, true] {
+        let held = (LooksWhenDropped(group.clone(), seen.clone()), [0u8; HELD]);
+        group.kind(&WORK).spawn(async move {
+            if waits {
+                std::future::pending::<()>().await;
+            }
+            drop(std::hint::black_box(held));
+        });
+    }
+    tokio::task::yield_now().await;
+    group.cancel();
+    group.idle().await;
+    assert_eq!(*seen.lock(), [2, 1], "each was still counted as live");
+    let counted = (count(&registry, &COMPLETED), count(&registry, &CANCELED));
+    assert_eq!(counted, (1, 1));
+}
+
+struct LooksWhenDropped(TaskGroup, Arc<Lock<Vec<usize>>>);
+
+impl Drop for LooksWhenDropped {
+    fn drop(&mut self) {
+        let live = self.0.live();
+        self.1.lock().push(live);
+    }
+}
+
+// req: KN-05
+#[tokio::test]
 async fn a_task_spawned_after_the_end_never_runs_its_work() {
     let registry = Registry::default();
     let group = TaskGroup::new(&registry);
