@@ -15,8 +15,12 @@ use http_rules::decode::{BadBody, Coding, Decoder, Limits};
 use http_rules::forward::strip_trailers;
 use tokio::time::{Instant, Sleep};
 
+use crate::backend::Backend;
+use crate::forward;
 use crate::kept::Kept;
+use crate::plan::Route;
 use crate::reject::Refusal;
+use crate::request::Draft;
 
 /// Bodies up to this may be kept to be sent again.
 pub(crate) const KEPT_BYTES: u64 = 64 * 1024;
@@ -118,6 +122,46 @@ impl Verdict {
                 .find(|bad| **bad as u8 + 16 == code)
                 .map(|bad| Refusal::Coding(*bad)),
         }
+    }
+}
+
+/// The body: nothing, all of it where it may be needed twice, or as it comes.
+pub(crate) async fn take_in(
+    draft: &mut Draft,
+    backend: &Backend,
+    route: &Route,
+    by: Instant,
+) -> Result<Taken, Refusal> {
+    let upload = draft.upload.take();
+    let Some(upload) = upload.filter(|upload| !upload.is_end_stream()) else {
+        return Ok(Taken::nothing());
+    };
+    let mut intake = Intake::new(upload, draft.most_bytes, by);
+    intake.at_its_pace(&draft.parts.headers);
+    if route.decode {
+        intake.decode(&mut draft.parts.headers)?;
+    }
+    match draft.length {
+        // A length of nothing has still to be kept: in HTTP/2 something may come behind it.
+        Some(length)
+            if length == 0
+                || length <= KEPT_BYTES
+                    && !intake.decodes()
+                    && forward::may_repeat(&draft.parts.method, &draft.parts.headers, route) =>
+        {
+            let whole = intake.whole(length).await?;
+            Ok(Taken {
+                payload: Payload::Whole(whole),
+                verdict: None,
+            })
+        }
+        _ => Ok(Taken {
+            verdict: Some(intake.verdict()),
+            payload: match backend.shares && route.retry.tries > 1 {
+                true => Payload::Kept(Kept::new(Box::new(intake))),
+                false => Payload::Stream(Box::new(intake)),
+            },
+        }),
     }
 }
 

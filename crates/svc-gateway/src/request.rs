@@ -11,7 +11,6 @@ use front_door::{Upload, Visit};
 use http::header::{HOST, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response};
-use http_body::Body;
 use http_rules::authority::Authority;
 use http_rules::{deadline, framing, path};
 use tokio::time::Instant;
@@ -19,11 +18,9 @@ use tokio::time::Instant;
 use crate::backend::Backend;
 use crate::body::Answer;
 use crate::caller::{self, Caller, Sight};
-use crate::forward;
 use crate::heads::Heads;
-use crate::intake::{self, Intake, Payload, Taken};
+use crate::intake;
 use crate::journey::Journey;
-use crate::kept::Kept;
 use crate::plan::{Plan, Route, Target};
 use crate::policy::Case;
 use crate::quota::{self, Standing, Window};
@@ -136,7 +133,7 @@ async fn proceed(
     let wish = asks.then(|| Wish::of(&mut draft.parts)).flatten();
     let by = latest_end(journey.seen, until);
     let by = journey.plan.shared.timeline.instant(by);
-    let payload = take_in(draft, backend, route, by).await?;
+    let payload = intake::take_in(draft, backend, route, by).await?;
     let mut call = outbound::call(
         journey,
         draft,
@@ -386,46 +383,6 @@ fn turned_away(refused: Refused, late: bool, advice: impl FnOnce() -> Duration) 
 /// When a body is too late: early enough to say so before the deadline says something else.
 fn latest_end(now: Duration, until: Duration) -> Duration {
     until.saturating_sub(LAST_WORD.min(until.saturating_sub(now) / 4))
-}
-
-/// The body: nothing, all of it where it may be needed twice, or as it comes.
-async fn take_in(
-    draft: &mut Draft,
-    backend: &Backend,
-    route: &Route,
-    by: Instant,
-) -> Result<Taken, Refusal> {
-    let upload = draft.upload.take();
-    let Some(upload) = upload.filter(|upload| !upload.is_end_stream()) else {
-        return Ok(Taken::nothing());
-    };
-    let mut intake = Intake::new(upload, draft.most_bytes, by);
-    intake.at_its_pace(&draft.parts.headers);
-    if route.decode {
-        intake.decode(&mut draft.parts.headers)?;
-    }
-    match draft.length {
-        // A length of nothing has still to be kept: in HTTP/2 something may come behind it.
-        Some(length)
-            if length == 0
-                || length <= intake::KEPT_BYTES
-                    && !intake.decodes()
-                    && forward::may_repeat(&draft.parts.method, &draft.parts.headers, route) =>
-        {
-            let whole = intake.whole(length).await?;
-            Ok(Taken {
-                payload: Payload::Whole(whole),
-                verdict: None,
-            })
-        }
-        _ => Ok(Taken {
-            verdict: Some(intake.verdict()),
-            payload: match backend.shares && route.retry.tries > 1 {
-                true => Payload::Kept(Kept::new(Box::new(intake))),
-                false => Payload::Stream(Box::new(intake)),
-            },
-        }),
-    }
 }
 
 #[cfg(test)]
