@@ -124,6 +124,14 @@ const SERVERS: &[Entry] = &[
         round_trips::round_trips,
     ),
     beside(runtimes::NAME, runtimes::ABOUT, &[], runtimes::runtimes),
+    // Not among all: it wants an earlier build.
+    Entry {
+        name: proxy::progress::NAME,
+        about: proxy::progress::ABOUT,
+        peers: &[Kind::Earlier],
+        is_part: true,
+        run: proxy::progress::progress,
+    },
     // Not among all: they measure the node as people run it.
     Entry {
         name: kill::NAME,

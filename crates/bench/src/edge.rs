@@ -102,7 +102,7 @@ impl Stand<'_> {
         let config = match kind {
             Kind::Nginx => nginx::files(port.addr()),
             Kind::Varnish => varnish::cache(self.origin),
-            Kind::Macronode => macronode::packs(port.addr(), &[content::PACK]),
+            Kind::Earlier | Kind::Macronode => macronode::packs(port.addr(), &[content::PACK]),
             Kind::Bare => String::new(),
             Kind::Haproxy => return Err(format!("{} serves no files", kind.name())),
         };

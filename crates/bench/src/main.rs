@@ -54,6 +54,7 @@ fn perform(request: Request) -> Result<(), String> {
 
 fn measure(wanted: Measure) -> Result<(), String> {
     peers::only_against(wanted.against)?;
+    wanted.before.map_or(Ok(()), peers::earlier_is)?;
     match wanted.entry {
         Some(entry) if wanted.profile => {
             let words: Vec<String> = std::env::args().skip(1).collect();

@@ -25,6 +25,8 @@ pub enum Kind {
     Varnish,
     /// This program's own origin: nothing but a loop over sockets.
     Bare,
+    /// An earlier build of ours.
+    Earlier,
     /// Ours.
     Macronode,
 }
@@ -64,6 +66,7 @@ impl Kind {
             Self::Haproxy => "HAProxy",
             Self::Varnish => "Varnish",
             Self::Bare => "bare epoll",
+            Self::Earlier => "earlier build",
             Self::Macronode => "macronode",
         }
     }
@@ -79,6 +82,7 @@ impl Kind {
             Self::Haproxy => ("haproxy", "haproxy"),
             Self::Varnish => ("varnishd", "varnish"),
             Self::Bare => return std::env::current_exe().map_err(|error| error.to_string()),
+            Self::Earlier => return earlier_build(),
             Self::Macronode => return crate::node::built_binary(),
         };
         on_path(program).ok_or_else(|| {
@@ -94,7 +98,7 @@ impl Kind {
             Self::Haproxy => "haproxy.cfg",
             Self::Varnish => "cache.vcl",
             Self::Bare => "none",
-            Self::Macronode => "node.toml",
+            Self::Earlier | Self::Macronode => "node.toml",
         }
     }
 
@@ -112,7 +116,7 @@ impl Kind {
             Self::Nginx => ("-v", "nginx version: nginx/"),
             Self::Haproxy => ("-v", "HAProxy version "),
             Self::Varnish => ("-V", "varnishd (varnish-"),
-            Self::Macronode => ("version", "macronode "),
+            Self::Earlier | Self::Macronode => ("version", "macronode "),
             Self::Bare => return Ok(self.name().to_owned()),
         };
         let output = std::process::Command::new(&program).arg(flag).output();
@@ -143,12 +147,31 @@ pub fn only_against(names: Vec<String>) -> Result<(), String> {
     Ok(())
 }
 
+static BEFORE: OnceLock<PathBuf> = OnceLock::new();
+
+/// Takes this program for an earlier build of ours from now on.
+pub fn earlier_is(program: PathBuf) -> Result<(), String> {
+    // Servers are started in folders of their own.
+    let found = std::path::absolute(&program)
+        .ok()
+        .filter(|program| program.is_file());
+    let found = found.ok_or_else(|| format!("--before: there is no {}", program.display()))?;
+    // The command line is read once.
+    let _ = BEFORE.set(found);
+    Ok(())
+}
+
+fn earlier_build() -> Result<PathBuf, String> {
+    let missing = "which build is the earlier one? --before target/before/macronode, say";
+    BEFORE.get().cloned().ok_or_else(|| missing.to_owned())
+}
+
 /// Those who are not ours.
 pub(crate) const PEERS: [Kind; 4] = [Kind::Nginx, Kind::Haproxy, Kind::Varnish, Kind::Bare];
 
 fn is_asked_for(kind: Kind) -> bool {
     let named = |names: &Vec<String>| names.is_empty() || names.iter().any(|n| kind.is_called(n));
-    kind == Kind::Macronode || AGAINST.get().is_none_or(named)
+    matches!(kind, Kind::Macronode | Kind::Earlier) || AGAINST.get().is_none_or(named)
 }
 
 /// A program by its name. Servers often lie where only root's path leads.

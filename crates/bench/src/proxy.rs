@@ -7,6 +7,7 @@ mod case;
 pub(crate) mod certificate;
 pub(crate) mod h2;
 mod handshake;
+pub(crate) mod progress;
 mod row;
 mod table;
 
@@ -44,7 +45,7 @@ pub fn proxy(
         if !wanted.has(&[case.name]) || (case.drive == Drive::Instructions && !count_instructions) {
             continue;
         }
-        let rows = measured(case, turns, &certificate)?;
+        let rows = row::rows(case, &measured(case, turns, &certificate, &Kind::ALL)?);
         if json {
             rows.iter()
                 .for_each(|row| println!("{}", results::line(row)));
@@ -56,7 +57,12 @@ pub fn proxy(
     Ok(())
 }
 
-fn measured(case: &Case, turns: Turns, certificate: &Certificate) -> Result<Vec<Row>, String> {
+fn measured(
+    case: &Case,
+    turns: Turns,
+    certificate: &Certificate,
+    kinds: &[Kind],
+) -> Result<Vec<Measured>, String> {
     let origin_port = Port::reserve().map_err(|error| format!("no port is free: {error}"))?;
     let _origin = start_origin(&origin_port, OTHER_CORE)?;
     let stand = Stand {
@@ -66,13 +72,14 @@ fn measured(case: &Case, turns: Turns, certificate: &Certificate) -> Result<Vec<
         origin: origin_port.addr(),
     };
     if case.drive == Drive::Instructions {
-        let counted = Kind::ALL.map(|kind| (kind, stand.instructions(kind)));
+        let counted = kinds.iter().map(|&kind| (kind, stand.instructions(kind)));
         let counted = told(counted).into_iter();
-        let counted = counted.map(|(kind, sample)| Measured::once(kind, sample));
-        return Ok(row::rows(case, &counted.collect::<Vec<_>>()));
+        return Ok(counted
+            .map(|(kind, sample)| Measured::once(kind, sample))
+            .collect());
     }
-    let started = Kind::ALL.map(|kind| (kind, stand.start(kind, &[])));
-    Ok(row::rows(case, &stand.in_turns(told(started))))
+    let started = kinds.iter().map(|&kind| (kind, stand.start(kind, &[])));
+    Ok(stand.in_turns(told(started)))
 }
 
 /// Everything a server is measured with.
@@ -95,7 +102,7 @@ impl Stand<'_> {
         let config = match kind {
             Kind::Nginx => nginx::tuned(&place),
             Kind::Haproxy => haproxy::tuned(&place),
-            Kind::Macronode => macronode::realistic(&place),
+            Kind::Earlier | Kind::Macronode => macronode::realistic(&place),
             Kind::Varnish | Kind::Bare => return Err(format!("{} is no proxy", kind.name())),
         };
         let launch = Launch {

@@ -16,6 +16,7 @@ use crate::round_trips::doors;
 pub const USAGE: &str =
     "usage: bench [NAME] [--quick] [--json] [--only WORD,...] [--against PEER,...]
              [--profile] [--instructions] [--compare FILE]   no NAME: all, one after the other
+       bench progress --before PROGRAM [--quick] [--json] [--only WORD,...]
        bench report | page
        bench --list
        bench soak [--minutes N]
@@ -50,6 +51,8 @@ pub struct Measure {
     pub profile: bool,
     /// Earlier results to compare with.
     pub compare: Option<PathBuf>,
+    /// An earlier build to measure beside this one.
+    pub before: Option<PathBuf>,
 }
 
 impl Request {
@@ -130,6 +133,7 @@ impl Options {
             against: against.map(str::to_owned).collect(),
             profile: self.flag("--profile"),
             compare: self.value("--compare")?,
+            before: self.value("--before")?,
         })
     }
 

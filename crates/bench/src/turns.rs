@@ -135,7 +135,9 @@ pub(crate) fn closed(server: &Running, plan: &Plan) -> Result<Sample, String> {
 }
 
 /// Says what is missing and goes on with what is there.
-pub(crate) fn told<T, const N: usize>(tried: [(Kind, Result<T, String>); N]) -> Vec<(Kind, T)> {
+pub(crate) fn told<T>(
+    tried: impl IntoIterator<Item = (Kind, Result<T, String>)>,
+) -> Vec<(Kind, T)> {
     let mut there = Vec::new();
     for (kind, tried) in tried {
         match tried {

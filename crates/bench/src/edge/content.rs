@@ -35,7 +35,7 @@ impl Content {
     pub(super) fn path(&self, kind: Kind) -> String {
         match kind {
             Kind::Nginx => format!("/{FILE}"),
-            Kind::Macronode => format!("/tiles/{PACK}/0/0/0.mvt"),
+            Kind::Earlier | Kind::Macronode => format!("/tiles/{PACK}/0/0/0.mvt"),
             Kind::Varnish | Kind::Bare | Kind::Haproxy => format!("/bytes/{}", self.tile.len()),
         }
     }

@@ -116,7 +116,7 @@ impl Launch<'_> {
                 self.kind.config_file(),
                 format!("origin --listen={listen} --core={SERVER_CORE}"),
             ),
-            Kind::Macronode => (
+            Kind::Earlier | Kind::Macronode => (
                 self.kind.config_file(),
                 "run --config node.toml --runtime single".to_owned(),
             ),

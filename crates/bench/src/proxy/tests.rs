@@ -1,6 +1,6 @@
 use super::*;
 
-fn measured(kind: Kind, costs: &[f64], lines: Option<u64>) -> Measured {
+pub(super) fn measured(kind: Kind, costs: &[f64], lines: Option<u64>) -> Measured {
     let sample = |each: &f64| Sample {
         each: *each,
         per_s: 1e6 / each,
