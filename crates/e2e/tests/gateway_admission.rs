@@ -77,7 +77,7 @@ async fn who_is_over_a_rate_is_told_when_to_come_again_and_that_is_true() {
                 "{told}"
             );
             let told = answer.header("ratelimit-policy").unwrap();
-            assert_eq!(told, format!("\"{policy}\";q=3;w=1"));
+            assert_eq!(told, format!("\"{policy}\";q=4;w=1"));
         }
         let refused = gateway.get_with("/", &tenant).await;
         assert_refusal(&refused, 429, reason);

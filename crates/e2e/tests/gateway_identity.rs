@@ -246,6 +246,41 @@ async fn a_token_is_good_if_its_issuer_signed_it_for_us_and_it_has_not_expired()
     assert_eq!(last(&upstream).get("x-tenant"), Some("new"));
 }
 
+// req: GW-12, GW-16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_of_config_takes_no_keys_away_that_cannot_be_fetched_at_the_moment() {
+    let provider = Provider::new();
+    let upstream = Upstream::start().await.unwrap();
+    let files = program("");
+    let jwks = files.file("jwks.json", provider.key_set("k1")).unwrap();
+    let section = |issuer: &str, weight: u32| {
+        format!(
+            "[gateway.identity]\nrequired = true\n[gateway.identity.jwt]\nissuer = \"{issuer}\"\n\
+             audience = \"gate\"\njwks_file = \"{}\"\n[gateway.tenants.gold]\nweight = {weight}\n{}",
+            jwks.display(),
+            to(upstream.addr(), "")
+        )
+    };
+    let gateway = Gateway::start(&section("https://id.test", 1)).await;
+    let token = provider.token("k1", &claims("gold", 600));
+    let bearer = format!("Bearer {token}");
+    let ask = async || gateway.get_with("/", &[("authorization", &bearer)]).await;
+    eventually("the keys are read", PATIENCE, async || {
+        ask().await.status == 200
+    })
+    .await;
+    std::fs::remove_file(&jwks).unwrap();
+    for weight in 2..5 {
+        gateway.reload(&section("https://id.test", weight)).await;
+        assert_eq!(ask().await.status, 200, "weight {weight}");
+    }
+    // Another issuer is another matter.
+    gateway.reload(&section("https://other.test", 5)).await;
+    assert_eq!(ask().await.status, 401);
+    gateway.reload(&section("https://id.test", 6)).await;
+    assert_refusal(&ask().await, 503, "identity-keys-unavailable");
+}
+
 // req: GW-12
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_passport_is_good_for_what_it_says_and_no_more() {

@@ -17,7 +17,7 @@ pub enum Credential<'a> {
     Bearer(&'a str),
     /// A client certificate that the TLS handshake has verified.
     ClientCertificate {
-        /// The name the caller took from it: a SAN, or the subject's CN.
+        /// The name the caller took from it: a SAN, or the whole subject.
         subject: &'a str,
     },
     /// A tenant id from a proxy whose word is good.

@@ -32,6 +32,18 @@ impl Quota {
         }
     }
 
+    /// The same keys under another rate: who is short of units is short of as many. What is taken
+    /// from this one meanwhile may be missed.
+    pub fn under(&self, rate: Rate, now: Duration) -> Self {
+        let now = ticks(now);
+        let moved = |full_at| self.rate.moved(full_at, &rate, now);
+        Self {
+            rate,
+            sets: self.sets.iter().map(|set| set.copied(&moved)).collect(),
+            seed: self.seed,
+        }
+    }
+
     /// Takes `cost` units of this key, or none. A cost of zero looks and takes nothing.
     #[inline]
     pub fn check(&self, key: u64, cost: u32, now: Duration) -> Result<Allowed, Denied> {

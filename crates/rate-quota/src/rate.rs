@@ -145,6 +145,14 @@ impl Rate {
         (Err(Denied::For { retry_after, left }), full_at)
     }
 
+    /// When a bucket is full again that is full at `full_at` under this rate, and lacks as many
+    /// units under another; at most all of them.
+    pub(crate) fn moved(&self, full_at: u64, to: &Self, now: u64) -> u64 {
+        let used = u128::from(full_at.saturating_sub(now));
+        let used = used * u128::from(to.interval) / u128::from(self.interval);
+        now + u64::try_from(used).unwrap_or(u64::MAX).min(to.depth())
+    }
+
     fn depth(&self) -> u64 {
         self.interval * u64::from(self.burst)
     }

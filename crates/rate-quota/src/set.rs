@@ -47,6 +47,19 @@ impl Set {
         }
     }
 
+    /// Another with the same keys, and with words made from theirs.
+    pub(crate) fn copied(&self, word: &impl Fn(u64) -> u64) -> Self {
+        // Nobody puts a key in meanwhile, so that no entry changes hands.
+        let _lock = Inserting::lock(&self.inserting);
+        let load = |at: &AtomicU64| at.load(Ordering::Acquire);
+        Self {
+            keys: std::array::from_fn(|way| AtomicU64::new(load(&self.keys[way]))),
+            overflow: AtomicU64::new(word(load(&self.overflow))),
+            words: std::array::from_fn(|way| AtomicU64::new(word(load(&self.words[way])))),
+            inserting: AtomicBool::new(false),
+        }
+    }
+
     #[inline]
     pub(crate) fn check(&self, key: u64, rate: &Rate, cost: u32, now: u64) -> Verdict {
         if let Some(verdict) = self.charge_known(key, rate, cost, now) {

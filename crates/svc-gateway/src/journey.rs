@@ -142,6 +142,14 @@ impl Journey {
         }
     }
 
+    /// It needed no upstream.
+    pub(crate) fn answered_here(&mut self, status: u16) {
+        self.status = status;
+        self.reason = "";
+        self.look();
+        self.finish();
+    }
+
     /// It goes on for long: its place goes to others, and it counts as a stream of its tenant.
     pub(crate) fn becomes_stream(&mut self) -> Result<(), Refusal> {
         let key = self.caller.as_ref().map_or(0, |caller| caller.key);

@@ -44,18 +44,40 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(crate) fn new(text: &JwtText, now: Duration) -> Arc<Self> {
-        let refresh = Refresh {
-            every: match text.jwks_file {
-                Some(_) => FILE_EVERY,
-                None => Duration::from_secs(text.refresh_s),
-            },
-            ..Refresh::default()
-        };
+        Self::in_state(text, KeySetState::new(refresh(text), now))
+    }
+
+    fn in_state(text: &JwtText, state: KeySetState) -> Arc<Self> {
         Arc::new(Self {
             text: text.clone(),
-            state: Lock::new(&STATE, KeySetState::new(refresh, now)),
+            state: Lock::new(&STATE, state),
             wanted: Notify::new(),
         })
+    }
+
+    /// Under another config: keys that come from where they came from serve on, whether or not they can be fetched.
+    pub(crate) fn renewed(
+        &self,
+        text: &JwtText,
+        (before, verifier): (&Verifier, &Verifier),
+        now: Duration,
+    ) -> Arc<Self> {
+        let from = |text: &JwtText| {
+            (
+                text.issuer.clone(),
+                text.jwks_url.clone(),
+                text.jwks_file.clone(),
+            )
+        };
+        // Read before the keys: a fetch that ends in between is done again.
+        let state = self.state.lock().clone();
+        match before.keys(ISSUER) {
+            Some(keys) if from(text) == from(&self.text) => {
+                verifier.set_keys(ISSUER, keys);
+                Self::in_state(text, state.under(refresh(text), now))
+            }
+            _ => Self::new(text, now),
+        }
     }
 
     /// A token named a key that is not at hand: it may be a new one.
@@ -145,6 +167,16 @@ impl Keys {
         };
         pool.end().await;
         answer
+    }
+}
+
+fn refresh(text: &JwtText) -> Refresh {
+    Refresh {
+        every: match text.jwks_file {
+            Some(_) => FILE_EVERY,
+            None => Duration::from_secs(text.refresh_s),
+        },
+        ..Refresh::default()
     }
 }
 

@@ -21,6 +21,7 @@ use crate::heads::Heads;
 use crate::intake::Taken;
 use crate::journey::Journey;
 use crate::plan::{Plan, Route};
+use crate::reject::Refusal;
 use crate::request::Draft;
 use crate::tunnel::Wish;
 
@@ -62,7 +63,8 @@ pub(crate) fn call(
     (backend, route): (&Arc<Backend>, &Arc<Route>),
     visit: &Visit,
     until: Duration,
-) -> Call {
+) -> Result<Call, Refusal> {
+    let path = route.rewrite.apply(&draft.parts.uri)?;
     let (plan, heads) = (&journey.plan, journey.heads);
     let mut headers = std::mem::take(&mut draft.parts.headers);
     let hash = hash(plan, journey, backend, &headers);
@@ -89,12 +91,11 @@ pub(crate) fn call(
     if !route.request_edits.is_empty() {
         route.request_edits.apply(head.whole());
     }
-    let path = route.rewrite.apply(&draft.parts.uri);
-    Call {
+    Ok(Call {
         backend: backend.clone(),
         route: route.clone(),
         method: draft.parts.method.clone(),
-        uri: path.map(Uri::from).unwrap_or_default(),
+        uri: Uri::from(path),
         headers: head.headers,
         more: head.more,
         payload: taken.payload,
@@ -102,7 +103,7 @@ pub(crate) fn call(
         begins: plan.shared.timeline.instant(journey.seen),
         until: plan.shared.timeline.instant(until),
         hash,
-    }
+    })
 }
 
 /// The tenant as it was verified, never as it was claimed; keys meant for us go no further.

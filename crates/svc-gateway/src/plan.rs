@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use passport::Verifier;
 
 use crate::backend::{Backend, Renewal};
-use crate::config::{AccessLevel, ClassName, GatewayText, RateText, RouteText};
+use crate::config::{AccessLevel, ClassName, GatewayText, RouteText};
 use crate::gates::RouteGate;
 use crate::keys::Keys;
 use crate::metrics::RouteMetrics;
@@ -70,7 +70,7 @@ pub(crate) struct Route {
     pub(crate) decode: bool,
     pub(crate) cost: u64,
     pub(crate) gate: Option<RouteGate>,
-    pub(crate) rate: Option<(RateText, Arc<Rated>)>,
+    pub(crate) rate: Option<Arc<Rated>>,
     pub(crate) identity_required: bool,
     pub(crate) retry: Retry,
     pub(crate) metrics: RouteMetrics,
@@ -134,10 +134,10 @@ impl Plan {
             Some(before) if before.has_same_identities(&text) => {
                 (before.verifier.clone(), before.keys.clone())
             }
-            _ => identities(shared, &text)?,
+            _ => identities(shared, &text, before)?,
         };
-        let same_quotas = before.filter(|before| before.text.quota == text.quota);
-        let quotas = same_quotas.map(|before| before.quotas.clone());
+        let now = shared.timeline.now();
+        let quotas = Quotas::new(&text.quota, before.map(|before| &*before.quotas), now);
         let routes: Result<Vec<_>, String> = text
             .routes
             .iter()
@@ -151,8 +151,8 @@ impl Plan {
         let plan = Self {
             shared: shared.clone(),
             router: Router::new(routes?),
-            tenants: tenants(&text, before),
-            quotas: quotas.unwrap_or_else(|| Arc::new(Quotas::new(&text.quota))),
+            tenants: tenants(&text, before, now),
+            quotas: Arc::new(quotas),
             verifier,
             keys,
             policy: text.policy.as_ref().map(Policy::load).transpose()?,
@@ -209,11 +209,22 @@ impl Plan {
 
 type Identities = (Option<Arc<Verifier>>, Option<Arc<Keys>>);
 
-fn identities(shared: &Shared, text: &GatewayText) -> Result<Identities, String> {
+fn identities(
+    shared: &Shared,
+    text: &GatewayText,
+    before: Option<&Plan>,
+) -> Result<Identities, String> {
     let verifier = crate::caller::verifier(text, &shared.seed)?;
-    let jwt = text.identity.jwt.as_ref();
-    let keys = jwt.map(|jwt| Keys::new(jwt, shared.timeline.now()));
-    Ok((verifier, keys))
+    let (Some(jwt), Some(new)) = (&text.identity.jwt, &verifier) else {
+        return Ok((verifier, None));
+    };
+    let now = shared.timeline.now();
+    let known = before.and_then(|before| before.keys.as_ref().zip(before.verifier.as_ref()));
+    let keys = match known {
+        Some((keys, old)) => keys.renewed(jwt, (old, new), now),
+        None => Keys::new(jwt, now),
+    };
+    Ok((verifier, Some(keys)))
 }
 
 /// `to` written out as the upstream and the route it is short for.
@@ -237,17 +248,14 @@ fn parsed(name: Option<&str>) -> Option<HeaderName> {
     name.and_then(|name| name.parse().ok())
 }
 
-fn tenants(text: &GatewayText, before: Option<&Plan>) -> HashMap<String, Terms> {
+fn tenants(text: &GatewayText, before: Option<&Plan>, now: Duration) -> HashMap<String, Terms> {
     let terms = |(name, tenant): (&String, &crate::config::TenantText)| {
-        let same = before.filter(|before| {
-            let known = before.text.tenants.get(name);
-            known.is_some_and(|known| known.rate == tenant.rate)
-        });
-        let kept = same.and_then(|before| before.tenants.get(name)?.rate.clone());
+        let known = before.and_then(|before| before.tenants.get(name)?.rate.as_ref());
+        let rate = tenant.rate.as_ref();
         let terms = Terms {
             class: class(tenant.class),
             weight: AtomicU32::new(tenant.weight),
-            rate: kept.or_else(|| Some(Arc::new(Rated::new(tenant.rate.as_ref()?, Whose::Tenant)))),
+            rate: rate.map(|rate| Rated::new(rate, Whose::Tenant, known, now)),
         };
         (name.clone(), terms)
     };
@@ -286,9 +294,8 @@ impl Route {
             .unwrap_or_else(|| format!("route-{index}"));
         let label = shared.metrics.label(&name);
         let known = before.and_then(|before| before.route(&name));
-        let same_rate = known
-            .and_then(|route| route.rate.clone())
-            .filter(|(rate, _)| Some(*rate) == text.rate);
+        let rated = known.and_then(|route| route.rate.as_ref());
+        let now = shared.timeline.now();
         let deadline = text.deadline_ms.unwrap_or(gateway.timeouts.request_ms);
         let deadline = Duration::from_millis(deadline);
         let statuses = text.retry.on_status.iter();
@@ -308,10 +315,9 @@ impl Route {
             decode: text.decode,
             cost: text.cost.unwrap_or(1),
             gate: shared.gates.of(&name, text, shared.timeline.now())?,
-            rate: same_rate.or_else(|| {
-                let rated = |rate: RateText| (rate, Arc::new(Rated::new(&rate, Whose::Route)));
-                text.rate.map(rated)
-            }),
+            rate: text
+                .rate
+                .map(|rate| Rated::new(&rate, Whose::Route, rated, now)),
             identity_required: text.identity.unwrap_or(gateway.identity.required),
             retry: Retry {
                 tries: text.retry.tries,

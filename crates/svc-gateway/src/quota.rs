@@ -1,6 +1,7 @@
 //! Rates: by address, tenant, route and in all. All are looked at before any is taken from.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -24,16 +25,16 @@ pub(crate) enum Whose {
 /// The rates that hold for every route.
 #[derive(Debug)]
 pub(crate) struct Quotas {
-    pub(crate) everybody: Option<Rated>,
-    pub(crate) per_address: Option<Rated>,
-    pub(crate) per_tenant: Option<Rated>,
-    pub(crate) verifications: Quota,
+    pub(crate) everybody: Option<Arc<Rated>>,
+    pub(crate) per_address: Option<Arc<Rated>>,
+    pub(crate) per_tenant: Option<Arc<Rated>>,
+    pub(crate) verifications: Arc<Quota>,
 }
 
 /// A rate, and what is said of it to all whom it holds for.
 #[derive(Debug)]
 pub(crate) struct Rated {
-    quota: Quota,
+    quota: Arc<Quota>,
     whose: Whose,
     /// The same in every answer, so made once.
     policy: HeaderValue,
@@ -71,39 +72,73 @@ const VERIFICATIONS: RateText = RateText {
 };
 
 impl Quotas {
-    pub(crate) fn new(text: &QuotaText) -> Self {
-        let rated = |rate: Option<RateText>, whose| rate.map(|rate| Rated::new(&rate, whose));
+    /// The rates of a config; what was taken under the one before stays taken.
+    pub(crate) fn new(text: &QuotaText, before: Option<&Self>, now: Duration) -> Self {
+        let rated = |text: Option<RateText>, known: Option<&Option<Arc<Rated>>>, whose| {
+            let known = known.and_then(Option::as_ref);
+            text.map(|text| Rated::new(&text, whose, known, now))
+        };
+        let verifications = text.verifications_per_ip.unwrap_or(VERIFICATIONS);
+        let verified = before.map(|before| &before.verifications);
         Self {
-            everybody: rated(text.global, Whose::Everybody),
-            per_address: rated(text.per_ip, Whose::Address),
-            per_tenant: rated(text.per_tenant, Whose::Tenant),
-            verifications: new(&text.verifications_per_ip.unwrap_or(VERIFICATIONS)),
+            everybody: rated(text.global, before.map(|b| &b.everybody), Whose::Everybody),
+            per_address: rated(text.per_ip, before.map(|b| &b.per_address), Whose::Address),
+            per_tenant: rated(
+                text.per_tenant,
+                before.map(|b| &b.per_tenant),
+                Whose::Tenant,
+            ),
+            verifications: quota(rate(&verifications), verified, now),
         }
     }
 }
 
 impl Rated {
-    pub(crate) fn new(text: &RateText, whose: Whose) -> Self {
-        let quota = new(text);
-        let policy = ratelimit::policies(&[Policy {
-            name: whose.policy(),
-            quota: quota.rate().max_burst().into(),
-            window: Duration::from_secs(1),
-        }]);
-        Self {
-            quota,
+    /// A rate; what was taken under the one before stays taken.
+    pub(crate) fn new(
+        text: &RateText,
+        whose: Whose,
+        before: Option<&Arc<Self>>,
+        now: Duration,
+    ) -> Arc<Self> {
+        let rate = rate(text);
+        if let Some(before) = before.filter(|before| before.quota.rate() == rate) {
+            return before.clone();
+        }
+        let policy = ratelimit::policies(&[policy(text, whose)]);
+        Arc::new(Self {
+            quota: quota(rate, before.map(|before| &before.quota), now),
             whose,
             policy: policy.expect("a name of letters is a value"),
-        }
+        })
     }
 }
 
-/// A quota of this rate. The text form only allows rates that there are.
-fn new(text: &RateText) -> Quota {
+/// What may be done in a time of whole seconds: the burst where it takes so long to come back, else a second's.
+fn policy(text: &RateText, whose: Whose) -> Policy<'static> {
+    let (burst, per_second) = (text.burst.unwrap_or(text.per_second), text.per_second);
+    Policy {
+        name: whose.policy(),
+        quota: burst.max(per_second).into(),
+        window: Duration::from_secs(burst.div_ceil(per_second).into()),
+    }
+}
+
+/// The text form only allows rates that there are.
+fn rate(text: &RateText) -> Rate {
     let burst = text.burst.unwrap_or(text.per_second);
     let rate =
         Rate::new(text.per_second, Duration::from_secs(1)).and_then(|rate| rate.burst(burst));
-    Quota::new(rate.expect("the schema bounds rates and bursts"), KEYS)
+    rate.expect("the schema bounds rates and bursts")
+}
+
+/// A quota of this rate; who is short of units under the one before is short of them here.
+fn quota(rate: Rate, before: Option<&Arc<Quota>>, now: Duration) -> Arc<Quota> {
+    match before {
+        Some(before) if before.rate() == rate => before.clone(),
+        Some(before) => Arc::new(before.under(rate, now)),
+        None => Arc::new(Quota::new(rate, KEYS)),
+    }
 }
 
 /// One unit of every window, or of none. The answer is the standing in the one that is nearest to its end.
@@ -193,9 +228,10 @@ pub(crate) fn address_key(address: IpAddr) -> u64 {
 mod tests {
     use super::*;
 
-    fn rate(per_second: u32, whose: Whose) -> Rated {
+    fn rate(per_second: u32, whose: Whose) -> Arc<Rated> {
         let burst = None;
-        Rated::new(&RateText { per_second, burst }, whose)
+        let text = RateText { per_second, burst };
+        Rated::new(&text, whose, None, Duration::ZERO)
     }
 
     fn window(rated: &Rated) -> Option<Window<'_>> {
@@ -233,6 +269,48 @@ mod tests {
         assert_ne!(key("2001:db8::1"), key("2001:db8:0:1::1"));
         assert_eq!(key("::ffff:10.0.0.1"), key("10.0.0.1"));
         assert_ne!(key("10.0.0.1"), key("10.0.0.2"));
+    }
+
+    // req: GW-06, GW-16
+    #[test]
+    fn another_rate_gives_nobody_a_burst_again() {
+        let now = Duration::from_secs(5);
+        let text = |per_second, burst| QuotaText {
+            per_tenant: Some(RateText { per_second, burst }),
+            ..QuotaText::default()
+        };
+        let taken = |quotas: &Quotas| {
+            let rated = quotas.per_tenant.as_ref().unwrap();
+            let mut taken = 0;
+            while take(&[window(rated)], now).is_ok() {
+                taken += 1;
+            }
+            taken
+        };
+        let mut quotas = Quotas::new(&text(10, Some(20)), None, now);
+        assert_eq!(taken(&quotas), 20);
+        // As it was, faster, slower, with less at once.
+        for (per_second, burst) in [(10, Some(20)), (100, Some(20)), (3, None), (10, Some(1))] {
+            quotas = Quotas::new(&text(per_second, burst), Some(&quotas), now);
+            assert_eq!(taken(&quotas), 0, "{per_second} {burst:?}");
+        }
+        quotas = Quotas::new(&text(10, Some(21)), Some(&quotas), now);
+        assert_eq!(taken(&quotas), 20, "what one at once had to be forgiven");
+    }
+
+    // req: GW-06
+    #[test]
+    fn what_is_said_to_be_allowed_in_a_time_is_what_the_rate_allows() {
+        let said = |per_second, burst| {
+            let text = RateText { per_second, burst };
+            let rated = Rated::new(&text, Whose::Tenant, None, Duration::ZERO);
+            rated.policy.to_str().unwrap().to_owned()
+        };
+        assert_eq!(said(3, None), "\"tenant\";q=3;w=1");
+        assert_eq!(said(50, Some(100)), "\"tenant\";q=100;w=2");
+        assert_eq!(said(1, Some(3600)), "\"tenant\";q=3600;w=3600");
+        assert_eq!(said(50, Some(1)), "\"tenant\";q=50;w=1");
+        assert_eq!(said(2, Some(3)), "\"tenant\";q=3;w=2");
     }
 
     #[test]

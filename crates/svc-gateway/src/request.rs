@@ -142,7 +142,7 @@ async fn proceed(
         (backend, route),
         visit,
         until,
-    );
+    )?;
     journey.sent = true;
     let sent = match journey.plan.shared.workers() {
         None => call.send().await,
@@ -319,14 +319,14 @@ fn charge(
 ) -> Result<Option<Standing>, Refusal> {
     let quotas = &plan.quotas;
     let own = caller.terms(plan).and_then(|terms| terms.rate.as_deref());
-    let tenant = own.or(quotas.per_tenant.as_ref());
+    let tenant = own.or(quotas.per_tenant.as_deref());
     let window = |rated: Option<_>, key| rated.map(|rated| Window { rated, key });
     let address = quota::address_key(caller.address);
     let windows = [
-        window(quotas.per_address.as_ref(), address),
+        window(quotas.per_address.as_deref(), address),
         window(tenant, caller.key),
-        window(route.rate.as_ref().map(|(_, rated)| &**rated), 0),
-        window(quotas.everybody.as_ref(), 0),
+        window(route.rate.as_deref(), 0),
+        window(quotas.everybody.as_deref(), 0),
     ];
     quota::take(&windows, now).map_err(Refusal::OverRate)
 }

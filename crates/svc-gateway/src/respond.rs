@@ -16,7 +16,7 @@ use http_rules::problem::{self, Problem};
 use http_rules::ratelimit::{self, Left, RATELIMIT, RATELIMIT_POLICY};
 use http_rules::request_id;
 use kernel::serve::problem::REASON_HEADER;
-use upstream::{Reply, Timing};
+use upstream::Reply;
 
 use crate::body::{Answer, Pace};
 use crate::heads::Heads;
@@ -104,8 +104,7 @@ pub(crate) fn done(mut journey: Box<Journey>, mut response: Response<Answer>) ->
     response
         .headers_mut()
         .insert(request_id::NAME, journey.id.clone());
-    journey.headed(status, Timing::default());
-    journey.finish();
+    journey.answered_here(status);
     response
 }
 
@@ -127,7 +126,7 @@ pub(crate) fn elsewhere(
     *response.status_mut() = redirect.status;
     response
         .headers_mut()
-        .insert(LOCATION, location.ok_or(Refusal::Internal)?);
+        .insert(LOCATION, location.ok_or(Refusal::NoRoute)?);
     Ok(Arrival::Elsewhere(Box::new(response)))
 }
 

@@ -3,9 +3,11 @@
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::uri::PathAndQuery;
 use http::{StatusCode, Uri};
+use http_rules::path::check;
 use regex::Regex;
 
 use crate::config::RouteText;
+use crate::reject::Refusal;
 use crate::routes::{Matcher, PathMatch};
 
 /// What happens to the path.
@@ -29,6 +31,9 @@ impl Rewrite {
         if !with.starts_with('/') {
             return Err(format!("`{with}` does not begin at the root"));
         }
+        if !is_target(with) {
+            return Err(format!("`{with}` is no path"));
+        }
         let matched = Matcher::compile(text).map_err(|error| error.what)?;
         Ok(match matched.path {
             PathMatch::Prefix(prefix) => Rewrite::Prefix {
@@ -36,35 +41,81 @@ impl Rewrite {
                 with: with.trim_end_matches('/').to_owned(),
             },
             PathMatch::Exact(_) => Rewrite::Whole(with.clone()),
-            PathMatch::Regex(regex) => Rewrite::Groups {
-                regex,
-                with: with.clone(),
+            PathMatch::Regex(regex) => match unknown_group(&regex, with) {
+                Some(name) => return Err(format!("the expression has no group `{name}`")),
+                None => Rewrite::Groups {
+                    regex,
+                    with: with.clone(),
+                },
             },
         })
     }
 
-    /// The path and query to send on; the query stays as it came.
-    pub(crate) fn apply(&self, uri: &Uri) -> Option<PathAndQuery> {
-        let given = uri.path_and_query()?;
+    /// The path and query to send on; the query stays as it came, behind one that the route adds.
+    pub(crate) fn apply(&self, uri: &Uri) -> Result<PathAndQuery, Refusal> {
+        let given = uri.path_and_query().ok_or(Refusal::Internal)?;
         let path = given.path();
         let new = match self {
-            Rewrite::Nothing => return Some(given.clone()),
+            Rewrite::Nothing => return Ok(given.clone()),
             Rewrite::Prefix { length, with } => {
-                let rest = path.get(*length..)?;
+                let rest = path.get(*length..).ok_or(Refusal::Internal)?;
                 match (with.is_empty(), rest.starts_with('/')) {
                     (true, false) => format!("/{rest}"),
                     _ => format!("{with}{rest}"),
                 }
             }
             Rewrite::Whole(with) => with.clone(),
-            Rewrite::Groups { regex, with } => regex.replace(path, with.as_str()).into_owned(),
+            Rewrite::Groups { regex, with } => {
+                let new = regex.replace(path, with.as_str()).into_owned();
+                // Put together, parts of a good path may make a bad one.
+                check(new.split('?').next().unwrap_or_default().as_bytes())
+                    .map_err(Refusal::Path)?;
+                new
+            }
         };
-        let whole = match given.query() {
-            Some(query) => format!("{new}?{query}"),
-            None => new,
-        };
-        PathAndQuery::try_from(whole).ok()
+        let whole = with_query(new, given.query());
+        // All that can be wrong is that it became longer than a target may be.
+        PathAndQuery::try_from(whole).map_err(|_| Refusal::Internal)
     }
+}
+
+/// Whether it can stand in a request line.
+fn is_target(text: &str) -> bool {
+    let whole = PathAndQuery::try_from(text).is_ok_and(|parsed| parsed.as_str() == text);
+    whole && check(text.split('?').next().unwrap_or_default().as_bytes()).is_ok()
+}
+
+/// A group that a text names, as the expressions' library reads it, and that there is not.
+fn unknown_group(regex: &Regex, text: &str) -> Option<String> {
+    let text = text.replace("$$", "");
+    let named = text.split('$').skip(1).map(|part| {
+        let braced = part.strip_prefix('{').and_then(|part| part.split_once('}'));
+        let ends = |letter: char| !(letter.is_ascii_alphanumeric() || letter == '_');
+        braced.map_or_else(|| part.split(ends).next(), |(name, _)| Some(name))
+    });
+    let mut unknown = named.flatten().filter(|name| !has(regex, name));
+    unknown.next().map(str::to_owned)
+}
+
+fn has(regex: &Regex, group: &str) -> bool {
+    match group.parse::<usize>() {
+        Ok(number) => number < regex.captures_len(),
+        Err(_) => regex.capture_names().flatten().any(|name| name == group),
+    }
+}
+
+/// Puts a query behind what may have one already, whole or begun.
+fn with_query(mut text: String, query: Option<&str>) -> String {
+    let Some(query) = query else {
+        return text;
+    };
+    if !text.contains('?') {
+        text.push('?');
+    } else if !text.ends_with(['?', '&']) {
+        text.push('&');
+    }
+    text.push_str(query);
+    text
 }
 
 /// An answer that sends the client elsewhere.
@@ -82,17 +133,30 @@ impl Redirect {
         Some(Self { to, status })
     }
 
-    /// Where to. The path was checked and cannot leave its place in the URL.
+    /// Where to. The path was checked and cannot leave its place in the URL; at its beginning, two slashes would make a
+    /// host of it.
     pub(crate) fn location(&self, host: &str, uri: &Uri) -> Option<HeaderValue> {
-        let query = uri
-            .query()
-            .map(|query| format!("?{query}"))
-            .unwrap_or_default();
-        let to = self
-            .to
-            .replace("{host}", host)
-            .replace("{path}", uri.path());
-        HeaderValue::try_from(to.replace("{query}", &query)).ok()
+        let mut to = String::with_capacity(self.to.len() + host.len() + uri.path().len());
+        let mut rest = self.to.as_str();
+        while let Some((before, after)) = rest.split_once('{') {
+            to.push_str(before);
+            let filled = after.split_once('}').and_then(|(name, after)| {
+                match name {
+                    "host" => to.push_str(host),
+                    "path" => to.push_str(uri.path()),
+                    "query" => to = with_query(std::mem::take(&mut to), uri.query()),
+                    _ => return None,
+                }
+                Some(after)
+            });
+            rest = filled.unwrap_or_else(|| {
+                to.push('{');
+                after
+            });
+        }
+        to.push_str(rest);
+        let strays = to.starts_with("//") && !self.to.starts_with("//");
+        (!strays).then(|| HeaderValue::try_from(to).ok())?
     }
 }
 
@@ -172,7 +236,57 @@ mod tests {
             regex: Some("/u/([0-9]+)/(.*)".to_owned()),
             ..route("/users/$1?rest=$2")
         };
-        assert_eq!(rewritten(regex, "/u/7/a"), "/users/7?rest=a");
+        assert_eq!(rewritten(regex.clone(), "/u/7/a"), "/users/7?rest=a");
+        assert_eq!(
+            rewritten(regex, "/u/7/a?b=c"),
+            "/users/7?rest=a&b=c",
+            "behind the route's own"
+        );
+    }
+
+    // attack: F-01, F-02
+    // req: GW-15
+    #[test]
+    fn parts_of_a_good_path_make_no_bad_one() {
+        let joined = RouteText {
+            regex: Some("/f/(.*)-(.*)".to_owned()),
+            ..route("/files/$1$2")
+        };
+        let rewrite = Rewrite::compile(&joined).unwrap();
+        let apply = |uri: &str| rewrite.apply(&uri.parse().unwrap());
+        assert_eq!(apply("/f/a-b?../").unwrap(), "/files/ab?../");
+        for uri in ["/f/.-./etc", "/f/.-%2e/etc", "/f/%2-e./etc", "/f/-."] {
+            assert!(matches!(apply(uri), Err(Refusal::Path(_))), "{uri}");
+        }
+        let twice = RouteText {
+            regex: Some("/f/(.*)".to_owned()),
+            ..route("/$1$1$1")
+        };
+        let rewrite = Rewrite::compile(&twice).unwrap();
+        let long = format!("/f/{}", "x".repeat(30_000));
+        let applied = rewrite.apply(&long.parse().unwrap());
+        assert!(
+            matches!(applied, Err(Refusal::Internal)),
+            "not another path"
+        );
+    }
+
+    // req: GW-01
+    #[test]
+    fn a_rewrite_that_could_never_be_sent_is_no_config() {
+        for with in ["a", "/a b", "/a#b", "/../a", "/a\\b"] {
+            assert!(Rewrite::compile(&route(with)).is_err(), "{with}");
+        }
+        let regex = |with| RouteText {
+            regex: Some("/(?<id>[0-9]+)/(.*)".to_owned()),
+            ..route(with)
+        };
+        for with in ["/$0", "/$1/$2", "/$id", "/${1}x", "/$$3"] {
+            assert!(Rewrite::compile(&regex(with)).is_ok(), "{with}");
+        }
+        for with in ["/$3", "/$1x", "/${name}"] {
+            assert!(Rewrite::compile(&regex(with)).is_err(), "{with}");
+        }
     }
 
     // req: GW-01
@@ -186,6 +300,42 @@ mod tests {
         let location = redirect.location("a.example", &"/x?y=1".parse().unwrap());
         assert_eq!(location.unwrap(), "https://a.example/x?y=1");
         assert_eq!(redirect.status, 308);
+    }
+
+    // attack: F-07
+    // req: GW-15
+    #[test]
+    fn a_redirect_leads_where_its_route_says_whatever_is_asked_for() {
+        let location = |to: &str, uri: &str| {
+            let redirect = Some(to.to_owned());
+            let text = RouteText {
+                redirect,
+                ..RouteText::default()
+            };
+            let location = Redirect::compile(&text)
+                .unwrap()
+                .location("h.test", &uri.parse().unwrap());
+            location.map(|value| value.to_str().unwrap().to_owned())
+        };
+        let all = [
+            ("{path}/", "/a", Some("/a/")),
+            ("{path}/", "//evil.test", None),
+            (
+                "https://n{path}",
+                "//evil.test",
+                Some("https://n//evil.test"),
+            ),
+            ("//cdn.test{path}", "/a", Some("//cdn.test/a")),
+            ("/x?{query}", "/a?b", Some("/x?b")),
+            ("/x?y&{query}", "/a?b", Some("/x?y&b")),
+            ("/x?y{query}", "/a?b", Some("/x?y&b")),
+            ("/x?y{query}", "/a", Some("/x?y")),
+            ("/x{path}", "/{query}?b", Some("/x/{query}")),
+            ("/x{other}{", "/a", Some("/x{other}{")),
+        ];
+        for (to, uri, expected) in all {
+            assert_eq!(location(to, uri).as_deref(), expected, "{to} {uri}");
+        }
     }
 
     // req: GW-01

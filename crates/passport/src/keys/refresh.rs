@@ -69,6 +69,15 @@ impl KeySetState {
         }
     }
 
+    /// The same, from now on as often and as patiently as this says.
+    pub fn under(self, refresh: Refresh, now: Duration) -> Self {
+        Self {
+            next_fetch: self.next_fetch.min(now + refresh.every),
+            refresh,
+            ..self
+        }
+    }
+
     /// When to fetch.
     pub fn next_fetch(&self) -> Duration {
         self.next_fetch

@@ -224,3 +224,28 @@ fn after_a_night_asleep_there_is_a_burst_and_no_more() {
     let allowed = (0..100).filter(|_| quota.check(1, 1, morning).is_ok());
     assert_eq!(allowed.count(), 5);
 }
+
+// req: GW-06, GW-16
+#[test]
+fn under_another_rate_everybody_lacks_as_many_units_as_before() {
+    let quota = |per_second, burst| {
+        let rate = Rate::new(per_second, Duration::from_secs(1)).unwrap();
+        rate.burst(burst).unwrap()
+    };
+    let now = Duration::from_secs(3);
+    let before = Quota::new(quota(10, 10), 1000);
+    for key in 0..1000 {
+        before.check(key, key as u32 % 11, now).unwrap();
+    }
+    let left = |quota: &Quota, key| quota.check(key, 0, now).unwrap().remaining();
+    for (per_second, burst) in [(10, 10), (1000, 10), (1, 10), (10, 20), (10, 4)] {
+        let after = before.under(quota(per_second, burst), now);
+        for key in 0..1000 {
+            let lacks = 10 - left(&before, key);
+            let due = burst.saturating_sub(lacks);
+            let has = left(&after, key);
+            // What is rounded off is at most one unit.
+            assert!(has.abs_diff(due) <= 1, "{key}: {has} of {burst}, {lacks}");
+        }
+    }
+}

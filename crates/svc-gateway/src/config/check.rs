@@ -242,7 +242,11 @@ fn route(gateway: &GatewayText, text: &RouteText, report: &mut Report) {
         );
     }
     if let Err(what) = Rewrite::compile(text) {
-        report.contradiction(&["rewrite"], what, "begin it with a slash");
+        report.contradiction(
+            &["rewrite"],
+            what,
+            "write a path such as /v2; in an expression's, ${1} is a group",
+        );
     }
     if text.waiting.is_some() && text.inflight.is_none() {
         let what = "nobody waits for a route that has no bound";

@@ -34,7 +34,7 @@ pub struct IdentityText {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct SubjectText {
-    /// The first name it is made out to (SAN), or its common name.
+    /// The first name it is made out to (SAN), or its whole subject: `CN=billing,O=Example`.
     #[schemars(length(min = 1, max = 255))]
     pub subject: String,
     /// The tenant.

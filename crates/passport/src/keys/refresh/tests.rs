@@ -21,6 +21,22 @@ fn keys_are_fetched_at_once_and_then_in_rounds() {
     assert_eq!(state.freshness(at(100)), Freshness::Fresh);
 }
 
+// req: GW-12, GW-16
+#[test]
+fn another_pace_forgets_nothing_and_is_taken_up_at_once() {
+    let mut state = KeySetState::new(Refresh::default(), at(0));
+    state.succeeded(at(0), 0);
+    let every = |every| Refresh {
+        every,
+        ..Refresh::default()
+    };
+    let quick = state.clone().under(every(at(60)), at(10));
+    assert_eq!(quick.next_fetch(), at(70));
+    assert_eq!(quick.freshness(at(11)), Freshness::Fresh);
+    let slow = state.under(every(at(3600)), at(10));
+    assert_eq!(slow.next_fetch(), at(900), "and then every hour");
+}
+
 #[test]
 fn failures_wait_longer_and_longer_up_to_a_bound() {
     let mut state = KeySetState::new(Refresh::default(), at(0));
