@@ -7,6 +7,7 @@
 
 use bytes::Bytes;
 use e2e::gateway::{Gateway, PATIENCE, ROOMY, assert_refusal, to};
+use e2e::log;
 use e2e::wait::eventually;
 use http_body_util::Empty;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -65,7 +66,8 @@ async fn answers_without_a_body_leave_the_connection_as_it_was() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_asked_about_the_whole_server_is_answered_here() {
     let upstream = Upstream::start().await.unwrap();
-    let gateway = Gateway::start(&to(upstream.addr(), "")).await;
+    let all = "[gateway.access_log]\nlevel = \"all\"\n";
+    let gateway = Gateway::start(&format!("{all}{}", to(upstream.addr(), ""))).await;
     let mut client = gateway.connect().await;
     for (method, path, status, passed) in [
         ("OPTIONS", "*", 204, 0),
@@ -80,6 +82,12 @@ async fn what_is_asked_about_the_whole_server_is_answered_here() {
             client = gateway.connect().await;
         }
     }
+    gateway.end().await;
+    let events = log::events(&gateway.process);
+    let line = events.iter().find(|event| event["path"] == "*");
+    let line = line.expect("a line in the access log");
+    let seen = (&line["status"], &line["upstream"], &line["upstream_ms"]);
+    assert_eq!(seen, (&204.into(), &"".into(), &0.0.into()), "{line}");
 }
 
 // There is nothing to have a length; some clients of HTTP/2 take one for a broken answer.
