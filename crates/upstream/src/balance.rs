@@ -41,14 +41,14 @@ impl Turns {
     }
 }
 
-/// The one with the lowest cost for its share; ties go by chance. O(n).
+/// The one with the lowest cost for its share; ties go by chance, to each by its share. O(n).
 pub(crate) fn least(
     field: &impl Field,
     cost: impl Fn(usize) -> f32,
     rng: &mut Rng,
 ) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
-    let mut ties = 0;
+    let mut tied = 0.0;
     for index in 0..field.len() {
         let share = field.share(index);
         if share <= 0.0 {
@@ -58,17 +58,26 @@ pub(crate) fn least(
         match best {
             Some((_, lowest)) if burden > lowest => {}
             Some((_, lowest)) if burden == lowest => {
-                ties += 1;
-                if rng.u32(..ties) == 0 {
+                tied += share;
+                if rng.f32() * tied < share {
                     best = Some((index, burden));
                 }
             }
             _ => {
-                (best, ties) = (Some((index, burden)), 1);
+                (best, tied) = (Some((index, burden)), share);
             }
         }
     }
     best.map(|(index, _)| index)
+}
+
+/// What one more would come to, for who has so many. Who has none is as good as another who has none, whatever it
+/// weighs: else little work would all go to whoever weighs most.
+pub(crate) fn load(in_flight: u32) -> f32 {
+    match in_flight {
+        0 => 0.0,
+        some => some as f32 + 1.0,
+    }
 }
 
 /// Draws that are tried before everybody is looked at.

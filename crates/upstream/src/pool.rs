@@ -210,7 +210,7 @@ impl Pool {
         if fleet.endpoints.len() < 2 {
             return (view.len() == 1 && view.share(0) > 0.0).then_some(0);
         }
-        let load = |index: usize| fleet.endpoints[index].in_flight() as f32 + 1.0;
+        let load = |index: usize| balance::load(fleet.endpoints[index].in_flight());
         let cost = |index: usize| fleet.endpoints[index].cost(view.at);
         match fleet.spec.balance {
             Balance::RoundRobin => self.turns.lock().next(view),

@@ -163,7 +163,7 @@ fn least_request_follows_weights_when_requests_are_equally_long() {
         let mut inside = [0u32; 3];
         let (mut order, mut served) = (std::collections::VecDeque::new(), vec![0; 3]);
         for _ in 0..40_000 {
-            let picked = least(&field, |index| inside[index] as f32 + 1.0, rng).unwrap();
+            let picked = least(&field, |index| load(inside[index]), rng).unwrap();
             inside[picked] += 1;
             served[picked] += 1;
             order.push_back(picked);
@@ -172,5 +172,19 @@ fn least_request_follows_weights_when_requests_are_equally_long() {
             }
         }
         assert_shares(&served, &field, 0.05);
+    });
+}
+
+// req: GW-11
+#[test]
+fn those_who_have_nothing_to_do_are_asked_by_their_weights() {
+    sim::run("weights of the idle", 4, |rng| {
+        let field = vec![1.0f32, 2.0, 0.0, 7.0];
+        let spread = counts(60_000, 4, || least(&field, |_| load(0), rng));
+        assert_eq!(spread[2], 0);
+        assert_shares(&spread, &field, 0.05);
+        let busy = |index| load(u32::from(index == 3));
+        let spread = counts(1_000, 4, || least(&field, busy, rng));
+        assert_eq!(spread[3], 0, "while it has something to do");
     });
 }
