@@ -6,7 +6,7 @@ use crate::peers::Kind;
 use crate::results::Wanted;
 use crate::{
     ALL, drain, edge, fairness, fill, kill, memory, micro, overload, overload_sim, proxy, reload,
-    round_trips, runtimes, scaling, startup,
+    round_trips, runtimes, scaling, siege, startup,
 };
 
 /// A benchmark that can be asked for.
@@ -124,6 +124,7 @@ const SERVERS: &[Entry] = &[
         round_trips::round_trips,
     ),
     beside(runtimes::NAME, runtimes::ABOUT, &[], runtimes::runtimes),
+    beside(siege::NAME, siege::ABOUT, &[], siege::siege),
     // Not among all: it wants an earlier build.
     Entry {
         name: proxy::progress::NAME,

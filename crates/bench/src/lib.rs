@@ -45,6 +45,7 @@ pub mod round_trips;
 pub mod runtimes;
 pub mod scaling;
 pub mod sheet;
+pub mod siege;
 pub mod soak;
 mod stand;
 pub mod startup;

@@ -7,6 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
+pub mod floods;
+
 #[expect(
     missing_docs,
     reason = "the kinds of frames are what RFC 9113 calls them"
@@ -33,7 +35,8 @@ pub const END_HEADERS: u8 = 0x4;
 /// Flag: the payload is padded.
 pub const PADDED: u8 = 0x8;
 
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// What a client says first.
+pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEAD: usize = 9;
 
 /// A frame as it goes over the wire.

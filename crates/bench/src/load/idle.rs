@@ -54,7 +54,8 @@ impl Idle {
     }
 }
 
-fn connect(target: SocketAddr, index: usize) -> io::Result<TcpStream> {
+/// The so manieth connection, from one of the addresses that together have ports enough.
+pub(crate) fn connect(target: SocketAddr, index: usize) -> io::Result<TcpStream> {
     let socket = Socket::new(Domain::for_address(target), Type::STREAM, None)?;
     set_bind_address_no_port(&socket)?;
     let source = Ipv4Addr::new(127, 5, 0, 1 + (index / PER_ADDRESS) as u8);
