@@ -19,6 +19,7 @@ use crate::report;
 use crate::sheet::Row;
 use crate::stand::{Stand, reserve};
 use crate::turns::median;
+use floods::Named;
 
 /// What it is called by.
 pub const NAME: &str = "siege";
@@ -69,12 +70,19 @@ pub fn siege(ask: &Ask) -> Result<(), String> {
     };
     idle::most(); // Asks for as many descriptors as there may be.
     let stand = Stand::new()?;
-    let rounds: Result<Vec<Round>, String> =
-        (0..extent.rounds).map(|_| round(&stand, extent)).collect();
-    report::tell(NAME, ask.json, rows(&rounds?, extent.heads), Vec::new())
+    let floods = floods::wanted(&ask.wanted)?;
+    let rounds: Result<Vec<Round>, String> = (0..extent.rounds)
+        .map(|_| round(&stand, extent, &floods))
+        .collect();
+    report::tell(
+        NAME,
+        ask.json,
+        rows(&rounds?, extent.heads, floods.len()),
+        Vec::new(),
+    )
 }
 
-fn round(stand: &Stand, extent: Extent) -> Result<Round, String> {
+fn round(stand: &Stand, extent: Extent, floods: &[Named]) -> Result<Round, String> {
     let port = reserve()?;
     let config = macronode::realistic(&stand.place(port.addr(), Door::Plain));
     let launch = Launch {
@@ -87,7 +95,7 @@ fn round(stand: &Stand, extent: Extent) -> Result<Round, String> {
     let target = server.address();
     let alone_ms = others(&server, extent.length)?;
     let (beside_floods_ms, floods) = beside(&server, extent.length, |over| {
-        floods::until(over, target).map_err(|error| format!("the floods: {error}"))
+        floods::until(over, target, floods).map_err(|error| format!("the floods: {error}"))
     })?;
     let (beside_heads_ms, heads) = beside(&server, extent.length, |_| {
         heads::until_closed(target, extent.heads).map_err(|error| format!("the heads: {error}"))
@@ -148,7 +156,7 @@ fn others(server: &Running, length: Duration) -> Result<f64, String> {
     }
 }
 
-fn rows(rounds: &[Round], heads: usize) -> Vec<Row> {
+fn rows(rounds: &[Round], heads: usize, kinds: usize) -> Vec<Row> {
     let of = |pick: fn(&Round) -> f64| rounds.iter().map(pick).collect::<Vec<f64>>();
     let alone = of(|round| round.alone_ms);
     let row = |subject: &str, p99s: &[f64]| {
@@ -182,10 +190,7 @@ fn rows(rounds: &[Round], heads: usize) -> Vec<Row> {
         ),
         Row::new(FLOOD_OVER, Kind::Macronode.name(), flood_ms, "ms")
             .promised("at most 100 ms", flood_ms <= FLOOD_GOAL_MS)
-            .noted(format!(
-                "of {count} floods of {} kinds: {longest}",
-                floods::kinds()
-            )),
+            .noted(format!("of {count} floods of {} kinds: {longest}", kinds)),
         Row::new(HEADS_CLOSED, Kind::Macronode.name(), heads_s, "s")
             .promised("at most 5.5 s", heads_s <= HEADS_GOAL_S)
             .noted(format!("of {heads}, each from its own beginning")),
@@ -212,7 +217,7 @@ mod tests {
 
     #[test]
     fn the_worst_of_all_rounds_is_told_and_ratios_are_those_of_the_rounds() {
-        let rows = rows(&[seen(1.0, 20.0, 5.2), seen(3.0, 120.0, 5.1)], 100);
+        let rows = rows(&[seen(1.0, 20.0, 5.2), seen(3.0, 120.0, 5.1)], 100, 3);
         let met: Vec<bool> = rows
             .iter()
             .filter_map(|row| row.goal.as_ref())

@@ -52,14 +52,14 @@ impl Budget {
         }
     }
 
-    /// Pays for a frame that came; `false` if there is nothing left to pay with.
-    pub(crate) fn pay(&mut self, frame: Frame, tick: u32) -> bool {
+    /// Pays for a frame that came, and perhaps opened a stream; `false` if there is nothing left to pay with.
+    pub(crate) fn pay(&mut self, frame: Frame, opens: bool, tick: u32) -> bool {
         if tick != self.tick {
             self.earn(i64::from(tick.saturating_sub(self.tick)) * PER_TICK);
             self.tick = tick;
         }
-        self.left -= cost(frame);
-        if frame.kind == HEADERS && frame.length > 0 {
+        self.left -= cost(frame, opens);
+        if opens && frame.length > 0 {
             self.earn(PER_REQUEST);
         }
         self.left >= 0
@@ -70,8 +70,10 @@ impl Budget {
     }
 }
 
-fn cost(frame: Frame) -> i64 {
+fn cost(frame: Frame, opens: bool) -> i64 {
     match frame.kind {
+        // A second head: of what nobody may send, the one that costs most to throw out.
+        HEADERS if !opens && frame.flags & END_STREAM == 0 => 50,
         // Said nothing, and made us listen.
         DATA if frame.length == 0 && frame.flags & END_STREAM == 0 => 10,
         CONTINUATION | HEADERS if frame.length == 0 => 50,
@@ -100,9 +102,11 @@ mod tests {
         }
     }
 
+    /// Every head opens a stream.
     fn lasts(frames: &[Frame]) -> Option<usize> {
         let mut budget = Budget::new(1);
-        (0..5000).find(|_| !frames.iter().all(|frame| budget.pay(*frame, 1)))
+        let mut pays = |frame: &Frame| budget.pay(*frame, frame.kind == HEADERS, 1);
+        (0..5000).find(|_| !frames.iter().all(&mut pays))
     }
 
     // attack: B-01, B-09, B-10, B-11, B-12, B-13, B-14
@@ -125,6 +129,21 @@ mod tests {
         }
     }
 
+    // attack: B-02
+    #[test]
+    fn a_second_head_is_dear_and_trailers_are_free() {
+        let trailers = Frame {
+            flags: END_STREAM,
+            ..frame(HEADERS, 20)
+        };
+        let mut budget = Budget::new(1);
+        assert!((0..5000).all(|_| budget.pay(trailers, false, 1)));
+        let uploads = (0..5000).take_while(|_| {
+            budget.pay(frame(HEADERS, 20), true, 1) && budget.pay(frame(HEADERS, 20), false, 1)
+        });
+        assert_eq!(uploads.count(), 21);
+    }
+
     #[test]
     fn use_in_proportion_goes_on_for_ever() {
         let (request, data) = (frame(HEADERS, 20), frame(DATA, 100));
@@ -135,7 +154,7 @@ mod tests {
         for _ in 0..5000 {
             budget.wrote(16 << 10);
             for _ in 0..4 {
-                assert!(budget.pay(update, 1) && budget.pay(frame(PING, 8), 1));
+                assert!(budget.pay(update, false, 1) && budget.pay(frame(PING, 8), false, 1));
             }
         }
     }
@@ -149,10 +168,10 @@ mod tests {
             budget.went(message);
             budget.wrote(19);
             let heard = [update, update, frame(PING, 8)];
-            assert!(heard.iter().all(|frame| budget.pay(*frame, 1)));
+            assert!(heard.iter().all(|frame| budget.pay(*frame, false, 1)));
         }
         budget.went(frame(DATA, 0));
-        let more = (0..5000).find(|_| !budget.pay(update, 1));
+        let more = (0..5000).find(|_| !budget.pay(update, false, 1));
         assert!(more.is_some_and(|more| more <= 1000), "{more:?}");
     }
 
@@ -160,8 +179,8 @@ mod tests {
     fn now_and_then_anything_may_come() {
         let mut budget = Budget::new(1);
         for tick in 1..2000 {
-            assert!(budget.pay(frame(PING, 8), tick));
-            assert!(budget.pay(frame(RST_STREAM, 4), tick), "at {tick}");
+            assert!(budget.pay(frame(PING, 8), false, tick));
+            assert!(budget.pay(frame(RST_STREAM, 4), false, tick), "at {tick}");
         }
     }
 }

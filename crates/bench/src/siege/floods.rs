@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::results::Wanted;
 use testkit::frames::floods::{Flood, floods};
 use testkit::frames::{ACK, PREFACE, frame, kind};
 
@@ -22,19 +23,26 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Between one that is thrown out and the next to come.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How many kinds there are.
-pub(super) fn kinds() -> usize {
-    floods().len()
+/// A kind of flood.
+pub(super) type Named = (&'static str, Flood);
+
+/// Those that are asked for.
+pub(super) fn wanted(wanted: &Wanted) -> Result<Vec<Named>, String> {
+    let asked = floods().into_iter().filter(|(name, _)| wanted.has(&[name]));
+    let asked: Vec<Named> = asked.collect();
+    match asked.is_empty() {
+        true => Err("no flood is called that".to_owned()),
+        false => Ok(asked),
+    }
 }
 
 /// All kinds in turns, each at least once.
-pub(super) fn until(over: &AtomicBool, target: SocketAddr) -> io::Result<Seen> {
+pub(super) fn until(over: &AtomicBool, target: SocketAddr, kinds: &[Named]) -> io::Result<Seen> {
     let mut seen = Seen {
         count: 0,
         longest: "",
         longest_ms: 0.0,
     };
-    let kinds = floods();
     for (name, flood) in kinds.iter().cycle() {
         if over.load(Ordering::Relaxed) && seen.count >= kinds.len() {
             return Ok(seen);

@@ -57,13 +57,16 @@ struct Ledger {
 }
 
 impl Ledger {
-    fn came(&mut self, frame: Frame) {
-        if frame.kind == HEADERS && frame.stream > self.last {
+    /// Whether the frame opens a stream.
+    fn came(&mut self, frame: Frame) -> bool {
+        let opens = frame.kind == HEADERS && frame.stream > self.last;
+        if opens {
             self.last = frame.stream;
             self.unfinished.push(frame.stream);
         } else if frame.kind == RST_STREAM {
             self.close(frame.stream);
         }
+        opens
     }
 
     fn went(&mut self, frame: Frame) {
@@ -157,8 +160,8 @@ impl Inside {
         let (now, mut affordable, mut any) = (line.desk.clock.now(), true, false);
         self.incoming.walk(bytes, |frame| {
             any = true;
-            affordable &= self.budget.pay(frame, now);
-            self.ledger.came(frame);
+            let opens = self.ledger.came(frame);
+            affordable &= self.budget.pay(frame, opens, now);
         });
         if !affordable {
             line.desk.floods.inc();
