@@ -20,6 +20,8 @@ pub(super) struct Row {
     pub(super) goodput_per_s: f64,
     pub(super) capacity_percent: Option<f64>,
     pub(super) refusal_p99_ms: Option<f64>,
+    #[serde(default)]
+    pub(super) refusal_p999_ms: Option<f64>,
     pub(super) timed_out_percent: f64,
     /// Work the origin did for clients that had left, in percent of all it did.
     pub(super) wasted_percent: f64,
@@ -80,6 +82,7 @@ impl Row {
             goodput_per_s: rounded(goodput),
             capacity_percent: capacity.map(|capacity| rounded(goodput * 100.0 / capacity)),
             refusal_p99_ms: number(quantile_ms(&refusals, 0.99)),
+            refusal_p999_ms: number(quantile_ms(&refusals, 0.999)),
             timed_out_percent: percent(
                 sum(|stream| stream.timed_out + stream.lost),
                 sum(|stream| stream.intended),
