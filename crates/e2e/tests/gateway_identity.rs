@@ -113,7 +113,11 @@ async fn an_api_key_names_its_tenant_and_goes_no_further() {
         let seen = last(&upstream);
         assert_eq!(seen.all("x-tenant").collect::<Vec<_>>(), ["gold"]);
         assert_eq!(seen.get("x-api-key"), None);
+        assert_eq!(seen.get("authorization"), None);
     }
+    let others = ("authorization", "Basic dTpw");
+    gateway.get_with("/", &[("x-api-key", key), others]).await;
+    assert_eq!(last(&upstream).get("authorization"), Some("Basic dTpw"));
     let (kept, last) = key.split_at(key.len() - 1);
     let wrong = format!("{kept}{}", if last == "x" { "y" } else { "x" });
     let cases: [(Fields<'_>, u16, &str); 4] = [
@@ -133,7 +137,7 @@ async fn an_api_key_names_its_tenant_and_goes_no_further() {
         let challenge = answer.header("www-authenticate").is_some();
         assert_eq!(challenge, status == 401, "{reason}");
     }
-    assert_eq!(upstream.received(), 2);
+    assert_eq!(upstream.received(), 3);
     gateway.end().await;
     let said = format!("{:?}", gateway.process.lines());
     assert!(!said.contains(key), "the key is in the log");

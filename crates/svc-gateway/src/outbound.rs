@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use front_door::Visit;
-use http::header::{HOST, HeaderMap, VIA};
+use http::header::{AUTHORIZATION, HOST, HeaderMap, VIA};
 use http::uri::Uri;
 use http::{HeaderName, HeaderValue, Version};
 use http_rules::deadline;
@@ -117,10 +117,14 @@ fn identify(plan: &Plan, journey: &Journey, head: &mut Head) {
     let name = plan.tenant_header();
     let caller = journey.caller.as_ref();
     let tenant = caller.and_then(|caller| caller.tenant());
+    let how = caller.and_then(|caller| caller.identity.as_ref());
+    let how = how.map(|identity| identity.how);
+    if how == Some(Method::ApiKey) && !journey.heads.has(Heads::KEY) {
+        // It was shown as a bearer's.
+        head.headers.remove(AUTHORIZATION);
+    }
     // Who is known by this very header has said it once, and so.
-    let by_word = caller
-        .and_then(|caller| caller.identity.as_ref())
-        .is_some_and(|identity| identity.how == Method::TrustedHeader);
+    let by_word = how == Some(Method::TrustedHeader);
     if journey.heads.has(Heads::TENANT) {
         if by_word || tenant.is_some_and(|tenant| is_all(&head.headers, name, tenant)) {
             return;

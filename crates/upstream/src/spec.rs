@@ -131,8 +131,11 @@ impl EndpointSpec {
         if authority.as_str().contains('@') || !matches!(uri.path(), "" | "/") {
             return Err(BadEndpoint::Extra);
         }
-        if uri.query().is_some() {
+        if uri.query().is_some() || url.contains('#') {
             return Err(BadEndpoint::Extra);
+        }
+        if !is_host(authority.host()) {
+            return Err(BadEndpoint::Malformed);
         }
         let after_host = &authority.as_str()[authority.host().len()..];
         let port = match (authority.port_u16(), after_host) {
@@ -175,6 +178,19 @@ impl EndpointSpec {
             (true, 443) | (false, 80) => host,
             (_, port) => format!("{host}:{port}"),
         }
+    }
+}
+
+/// Whether it is an address, or looks like a name.
+fn is_host(host: &str) -> bool {
+    let literal = |host: &str| host.parse::<std::net::Ipv6Addr>().is_ok();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    match host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+    {
+        Some(inner) => literal(inner),
+        None => !host.is_empty() && host.bytes().all(plain),
     }
 }
 

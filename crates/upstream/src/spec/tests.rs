@@ -23,4 +23,13 @@ fn what_is_no_endpoint_is_told_why() {
     assert_eq!(why("http://origin/path"), BadEndpoint::Extra);
     assert_eq!(why("http://origin?q"), BadEndpoint::Extra);
     assert_eq!(why("http://user@origin"), BadEndpoint::Extra);
+    assert_eq!(why("http://origin#part"), BadEndpoint::Extra);
+    for nowhere in [
+        "http://:80",
+        "http://*:80",
+        "http://[::g]:80",
+        "http://a%20b",
+    ] {
+        assert_eq!(why(nowhere), BadEndpoint::Malformed, "{nowhere}");
+    }
 }
