@@ -24,6 +24,10 @@ const BACKOFF: Backoff = Backoff {
     cap: Duration::from_secs(2),
 };
 
+/// Goodbyes of connections that a request may meet, besides its tries: a server that takes few requests on each says
+/// many, and has looked at nothing.
+const GOODBYES: u32 = 10;
+
 /// A request as it is to be sent on.
 pub(crate) struct Call {
     pub(crate) backend: Arc<Backend>,
@@ -90,8 +94,8 @@ impl Call {
     }
 
     /// The body for one try: a copy of it where it may be needed again.
-    fn payload_for(&mut self, again: bool) -> Payload {
-        let copied = if again { self.payload_again() } else { None };
+    fn payload_for_one(&mut self) -> Payload {
+        let copied = self.payload_again();
         copied.unwrap_or_else(|| std::mem::replace(&mut self.payload, Payload::Empty))
     }
 
@@ -112,15 +116,14 @@ impl Call {
         let backend = self.backend.clone();
         backend.body.budget.earn();
         let mut tried = Tried::default();
-        let mut tries = 0;
+        let (mut tries, mut goodbyes) = (0, 0);
         loop {
             tries += 1;
-            let last = tries >= self.route.retry.tries;
             let now = match tries {
                 1 => self.begins,
                 _ => kernel::clock::now(),
             };
-            let failed = match self.attempt(now, &tried, !last).await {
+            let failed = match self.attempt(now, &tried).await {
                 Attempt::Answered(answer) => {
                     return Outcome {
                         answer: Ok(answer),
@@ -136,10 +139,12 @@ impl Call {
                 Attempt::Failed(failed) => failed,
             };
             let pause = failed.pause(tries);
-            let again = !last
+            let free = failed.is_goodbye() && goodbyes < GOODBYES;
+            goodbyes += u32::from(free);
+            let again = (free || tries - goodbyes < self.route.retry.tries)
                 && self.may_go_again(&failed, once)
                 && kernel::clock::now() + pause < self.until
-                && (failed.is_goodbye() || backend.body.budget.spend());
+                && (free || backend.body.budget.spend());
             if !again {
                 self.answered();
                 let answer = failed.0.map_err(|error| self.refusal(&error));
@@ -157,7 +162,7 @@ impl Call {
     }
 
     /// One try. The head is lent; of the body, what may be needed again is kept.
-    async fn attempt(&mut self, now: Instant, tried: &Tried, again: bool) -> Attempt {
+    async fn attempt(&mut self, now: Instant, tried: &Tried) -> Attempt {
         let pick = match self.backend.body.pool.pick(now, self.hash, tried) {
             Ok(pick) => pick,
             Err(none) => return Attempt::NoEndpoint(no_endpoint(none)),
@@ -169,7 +174,7 @@ impl Call {
                 Err(error) => return Attempt::Failed(Failed(Err(error))),
             },
         };
-        let payload = self.payload_for(again);
+        let payload = self.payload_for_one();
         let ask = Ask {
             method: &self.method,
             uri: &self.uri,

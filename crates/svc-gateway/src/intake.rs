@@ -157,7 +157,7 @@ pub(crate) async fn take_in(
         }
         _ => Ok(Taken {
             verdict: Some(intake.verdict()),
-            payload: match backend.shares && route.retry.tries > 1 {
+            payload: match backend.shares {
                 true => Payload::Kept(Kept::new(Box::new(intake))),
                 false => Payload::Stream(Box::new(intake)),
             },
