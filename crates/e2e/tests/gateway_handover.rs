@@ -103,3 +103,58 @@ async fn a_long_answer_that_has_begun_is_finished_by_the_old_process() {
     assert_eq!(asked.await.unwrap().unwrap().text(), "hello");
     assert!(gateway.process.wait_exit(PATIENCE).await.unwrap().success());
 }
+
+fn says(words: &'static str) -> impl Fn(&testkit::process::Line) -> bool {
+    move |line| line.text.contains(words)
+}
+
+// req: KN-08, GW-16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_drains_starts_no_successor_and_finishes_what_it_has() {
+    let origin = Upstream::start().await.unwrap();
+    let slow = Reply::default()
+        .body("hello")
+        .delay(Duration::from_millis(1_900));
+    origin.set_default(slow);
+    let gateway = Gateway::of(program(&to(origin.addr(), ""))).await;
+    let door = gateway.door;
+    let request =
+        testkit::http::request_bytes("GET", "gate.test", "/", &[("connection", "close")], b"");
+    let asked =
+        tokio::spawn(async move { testkit::http::exchange(door, &request, PATIENCE).await });
+    eventually("the origin is asked", PATIENCE, async || {
+        origin.received() > 0
+    })
+    .await;
+    gateway.process.signal(libc::SIGTERM).unwrap();
+    let drains = says("\"shutdown\"");
+    gateway
+        .process
+        .wait_for_line(drains, PATIENCE)
+        .await
+        .unwrap();
+    gateway.process.signal(libc::SIGUSR2).unwrap();
+    let refused = says("no successor is started");
+    gateway
+        .process
+        .wait_for_line(refused, PATIENCE)
+        .await
+        .unwrap();
+    assert_eq!(asked.await.unwrap().unwrap().text(), "hello");
+    let ended = gateway.process.wait_exit(PATIENCE).await.unwrap();
+    assert!(ended.success(), "{ended}");
+}
+
+// req: KN-08, GW-16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_told_to_end_while_a_successor_starts_ends_with_it() {
+    let (gateway, _origin) = gateway_and_origin().await;
+    gateway.process.signal(libc::SIGUSR2).unwrap();
+    gateway.process.signal(libc::SIGTERM).unwrap();
+    let ended = gateway.process.wait_exit(PATIENCE).await.unwrap();
+    assert!(ended.success(), "{ended}");
+    eventually("nobody listens any more", PATIENCE, async || {
+        tokio::net::TcpStream::connect(gateway.door).await.is_err()
+    })
+    .await;
+}

@@ -74,7 +74,15 @@ impl DoorError {
             }
             _ => return None,
         };
-        Some(format!("{cause}, or choose another: --set {key}=IP:PORT"))
+        Some(format!("{cause}, or choose another: {}", elsewhere(key)))
+    }
+}
+
+/// How another address is given to a key on the command line: some have one, most a list of them.
+pub(crate) fn elsewhere(key: &str) -> String {
+    match key {
+        "admin.listen" | "demo.listen" | "demo.crowd.origin" => format!("--set {key}=IP:PORT"),
+        _ => format!("--set '{key}=[\"IP:PORT\"]'"),
     }
 }
 

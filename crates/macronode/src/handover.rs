@@ -26,8 +26,6 @@ const GLANCE: Duration = Duration::from_millis(50);
 const FIRST_FD: RawFd = 3;
 /// Copies of the sockets stand from here on while the final numbers are filled: none is overwritten before its turn.
 const ASIDE_FD: RawFd = 100;
-/// More doors than a node can have.
-const MOST_SOCKETS: usize = 16;
 
 /// The way to a successor.
 #[derive(Clone)]
@@ -49,26 +47,22 @@ impl Handover {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Starts a successor and waits until it is ready; says its process number, or why there is none.
+    /// Starts a successor and waits until it is ready; says its process number, or why there is none. Dropped before,
+    /// there is none.
     pub(crate) async fn hand_over(&self) -> io::Result<u32> {
         let (name, heard) = listen()?;
-        let mut successor = self.start(&name)?;
-        let ready = tokio::time::timeout(PATIENCE, wait_ready(&heard, &mut successor)).await;
-        let ready = ready.unwrap_or_else(|_| {
+        let mut heir = Heir(Some(self.start(&name)?));
+        let ready = tokio::time::timeout(PATIENCE, heir.wait_ready(&heard)).await;
+        ready.unwrap_or_else(|_| {
             Err(io::Error::new(
                 io::ErrorKind::TimedOut,
                 "it was not ready in time",
             ))
-        });
-        if let Err(error) = ready {
-            // It may have ended by itself; then there is nothing to stop, and its number is taken back either way.
-            let _ended_before = successor.kill().is_err();
-            let _reaped = successor.wait();
-            return Err(error);
-        }
+        })?;
+        let successor = heir.inherit();
         self.done.store(true, Ordering::Relaxed);
-        systemd::tell_main_pid(successor.id());
-        Ok(successor.id())
+        systemd::tell_main_pid(successor);
+        Ok(successor)
     }
 
     fn start(&self, predecessor: &str) -> io::Result<Child> {
@@ -85,9 +79,39 @@ impl Handover {
             .env("LISTEN_FDNAMES", names.join(":"))
             .env_remove("LISTEN_PID")
             .env(PREDECESSOR, format!("@{predecessor}"));
-        // SAFETY: between fork and exec only system calls are made, which are safe there, on memory made before.
-        unsafe { command.pre_exec(move || place(&raw)) };
+        bequeath(&mut command, raw);
         command.spawn()
+    }
+}
+
+/// Has a command find these sockets where systemd would have put them.
+fn bequeath(command: &mut Command, fds: Vec<RawFd>) {
+    let mut aside = vec![-1; fds.len()];
+    // SAFETY: between fork and exec only system calls are made, which are safe there, on memory made before.
+    unsafe { command.pre_exec(move || place(&fds, &mut aside)) };
+}
+
+/// A successor until it has taken over. Dropped before, it ends: nobody would look after it.
+struct Heir(Option<Child>);
+
+impl Heir {
+    async fn wait_ready(&mut self, heard: &UnixDatagram) -> io::Result<()> {
+        let successor = self.0.as_mut().expect("not inherited yet");
+        wait_ready(heard, successor).await
+    }
+
+    fn inherit(&mut self) -> u32 {
+        self.0.take().map_or(0, |successor| successor.id())
+    }
+}
+
+impl Drop for Heir {
+    fn drop(&mut self) {
+        if let Some(mut successor) = self.0.take() {
+            // It may have ended by itself; then there is nothing to stop, and its number is taken back either way.
+            let _ended_before = successor.kill().is_err();
+            let _reaped = successor.wait();
+        }
     }
 }
 
@@ -123,20 +147,43 @@ async fn wait_ready(heard: &UnixDatagram, successor: &mut Child) -> io::Result<(
 }
 
 /// Puts the sockets where a successor looks for them.
-fn place(fds: &[RawFd]) -> io::Result<()> {
+fn place(fds: &[RawFd], aside: &mut [RawFd]) -> io::Result<()> {
     let checked = |number: RawFd| match number {
         -1 => Err(io::Error::last_os_error()),
         number => Ok(number),
     };
     // Nothing else is open in the child by then but what exec closes, so numbers may be taken as they come.
-    let mut aside = [-1; MOST_SOCKETS];
     for (copy, fd) in aside.iter_mut().zip(fds) {
         // SAFETY: a plain system call on a descriptor that is open; exec closes the copy.
         *copy = checked(unsafe { libc::fcntl(*fd, libc::F_DUPFD_CLOEXEC, ASIDE_FD) })?;
     }
-    for (number, copy) in (FIRST_FD..).zip(&aside[..fds.len().min(MOST_SOCKETS)]) {
+    for (number, copy) in (FIRST_FD..).zip(aside) {
         // SAFETY: as above; exec leaves this copy open.
         checked(unsafe { libc::dup2(*copy, number) })?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: GW-16
+    #[test]
+    fn a_successor_gets_every_socket_in_its_place_however_many_there_are() {
+        let sockets: Vec<_> = (0..40).map(|_| StdDatagram::unbound().unwrap()).collect();
+        let fds: Vec<RawFd> = sockets.iter().map(AsRawFd::as_raw_fd).collect();
+        let link = |fd: &RawFd| std::fs::read_link(format!("/proc/self/fd/{fd}")).unwrap();
+        let ours: Vec<String> = fds
+            .iter()
+            .map(|fd| link(fd).display().to_string())
+            .collect();
+        let last = FIRST_FD + 39;
+        let mut command = Command::new("sh");
+        let look = format!("for fd in $(seq {FIRST_FD} {last}); do readlink /proc/$$/fd/$fd; done");
+        command.args(["-c", &look]);
+        bequeath(&mut command, fds);
+        let seen = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        assert_eq!(seen.lines().collect::<Vec<_>>(), ours);
+    }
 }

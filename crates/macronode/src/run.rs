@@ -193,6 +193,9 @@ async fn pass_on(
                 Asked::Shutdown => shutdown.request(),
                 Asked::Reload => reload.request(),
                 Asked::HandOver if handover.is_done() || handing.is_some() => {}
+                Asked::HandOver if shutdown.count() > 0 => {
+                    tracing::warn!("no successor is started: this process drains already");
+                }
                 Asked::HandOver => handing = Some(Box::pin(handover.hand_over())),
             },
             handed = async { handing.as_mut().expect("guarded").await }, if handing.is_some() => {
@@ -200,10 +203,15 @@ async fn pass_on(
                 match handed {
                     Ok(successor) => {
                         tracing::info!(successor, "handed over; this process drains");
-                        shutdown.request();
+                        shutdown.begin();
                     }
                     Err(error) => tracing::error!(%error, "no successor could take over; this process goes on"),
                 }
+            }
+            // Who asks for the end means the service, not only this process of it.
+            _ = shutdown.beyond(0), if handing.is_some() => {
+                handing = None;
+                tracing::warn!("the successor is given up: this process was told to end");
             }
         }
     }

@@ -22,7 +22,7 @@ pub(crate) enum OapCommand {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PeerArgs {
     /// Where the node's transport listens, such as 127.0.0.1:8650.
-    #[arg(value_name = "HOST:PORT")]
+    #[arg(value_name = "HOST:PORT", value_parser = dialable)]
     pub(crate) address: String,
     /// Speak TLS, with whom an authority in this PEM file vouches for.
     #[arg(long, value_name = "FILE")]
@@ -115,10 +115,43 @@ pub(crate) struct BenchArgs {
     pub(crate) json: bool,
 }
 
+/// An address with a port: without one, nothing that is tried again could ever be reached.
+fn dialable(text: &str) -> Result<String, &'static str> {
+    let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    match port.map(|(_, port)| port.parse::<u16>()) {
+        Some(Ok(1..)) => Ok(text.to_owned()),
+        _ => Err("write it as HOST:PORT, such as 127.0.0.1:8650"),
+    }
+}
+
 fn counted(most: u64) -> RangedU64ValueParser {
     numbered(1, most)
 }
 
 fn numbered(least: u64, most: u64) -> RangedU64ValueParser {
     RangedU64ValueParser::new().range(least..=most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: TR-08
+    #[test]
+    fn an_address_has_a_port() {
+        for good in ["127.0.0.1:8650", "[::1]:8650", "node.test:1"] {
+            assert_eq!(dialable(good).as_deref(), Ok(good));
+        }
+        for bad in [
+            "127.0.0.1",
+            "",
+            ":8650",
+            "node:",
+            "node:0",
+            "node:65536",
+            "node:oap",
+        ] {
+            assert!(dialable(bad).is_err(), "{bad}");
+        }
+    }
 }

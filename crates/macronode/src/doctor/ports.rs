@@ -11,7 +11,7 @@ use svc_gateway::Gateway;
 use super::finding::Finding;
 use super::holder::{Holder, holder};
 use crate::config::NodeText;
-use crate::doors::DoorError;
+use crate::doors::{DoorError, elsewhere};
 
 /// One finding an address. All are held until the last is judged, so that two of the same address collide.
 pub(super) fn findings(text: &NodeText) -> Vec<Finding> {
@@ -95,14 +95,14 @@ fn judge(
     };
     let remedy = error
         .remedy()
-        .unwrap_or_else(|| format!("choose another: --set {key}=IP:PORT"));
+        .unwrap_or_else(|| format!("choose another: {}", elsewhere(key)));
     if !in_use {
         return Finding::fault(key, format!("{address}: {}", error.error), remedy);
     }
     match taken_by() {
         Taken::Ourselves => {
             let said = format!("{address} is asked for twice by this config");
-            Finding::fault(key, said, format!("choose another: --set {key}=IP:PORT"))
+            Finding::fault(key, said, format!("choose another: {}", elsewhere(key)))
         }
         // A machine whose node runs is not sick; only a second node would not start.
         Taken::By(holder) if holder.name == "macronode" => Finding::warn(
@@ -112,12 +112,13 @@ fn judge(
                 holder.pid
             ),
             format!(
-                "to start another, `macronode drain` that one first, or choose another port: --set {key}=IP:PORT"
+                "to start another, `macronode drain` that one first, or choose another port: {}",
+                elsewhere(key)
             ),
         ),
         Taken::By(Holder { pid, name }) => {
             let said = format!("{address} is taken by {name}, pid {pid}");
-            let remedy = format!("stop it, or choose another port: --set {key}=IP:PORT");
+            let remedy = format!("stop it, or choose another port: {}", elsewhere(key));
             Finding::fault(key, said, remedy)
         }
         Taken::Unseen => Finding::fault(key, format!("{address} is taken"), remedy),
@@ -173,6 +174,26 @@ mod tests {
         let found = judged(io::ErrorKind::PermissionDenied, Taken::Unseen);
         assert_eq!(found.verdict, Verdict::Fault);
         assert!(found.remedy.unwrap().contains("CAP_NET_BIND_SERVICE"));
+    }
+
+    // req: KN-13, ND-01
+    #[test]
+    fn what_is_advised_for_an_address_can_be_set() {
+        let lists = ["gateway", "edge", "transport", "overlay"]
+            .iter()
+            .flat_map(|of| [format!("{of}.listen"), format!("{of}.tls.listen")]);
+        let single = ["admin.listen", "demo.listen", "demo.crowd.origin"].map(str::to_owned);
+        for key in lists.chain(single) {
+            let advice = elsewhere(&key).replace("IP:PORT", "127.0.0.1:1");
+            let set = advice.strip_prefix("--set ").unwrap().replace('\'', "");
+            let loaded = strict_config::load::<NodeText>(&strict_config::Sources {
+                sets: vec![set],
+                ..Default::default()
+            });
+            let said = loaded.err().map(|mistakes| mistakes.to_string());
+            let about_it = said.filter(|said| said.contains("as TOML writes it"));
+            assert_eq!(about_it, None, "{advice}");
+        }
     }
 
     // req: ND-01

@@ -191,6 +191,10 @@ where
         let whole = collected(self.body, self.body_bytes).await?;
         let beginning = &whole[..whole.len().min(TOLD)];
         *what = String::from_utf8_lossy(beginning).into_owned();
+        // The values in a list, in their order, would pass for the object as well.
+        if whole.trim_ascii_start().starts_with(b"[") {
+            return Err(Refusal::BadBody("expected an object".to_owned()));
+        }
         serde_json::from_slice(&whole).map_err(|error| Refusal::BadBody(error.to_string()))
     }
 }

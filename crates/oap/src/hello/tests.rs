@@ -24,7 +24,9 @@ fn a_hello_that_makes_no_sense_is_refused() {
     let cases = [
         "",
         "null",
+        "[]",
         "[1]",
+        "[\"sdk/0.1\",[1],8192]",
         "{\"ua\":1}",
         "{\"ua\":\"a\\nb\"}",
         "{\"max_frame\":8191}",

@@ -237,6 +237,20 @@ async fn every_route_of_the_table_is_served() {
 
 // req: ND-09
 #[tokio::test(start_paused = true)]
+async fn the_values_of_a_body_without_their_names_are_refused() {
+    let overlay = overlay(&format!("{CONFIG}{SERVICES}"));
+    for (deed, body) in [(Deed::SetLimit, "[2]"), (Deed::SetWeight, " [7]")] {
+        let route = ROUTES.iter().find(|route| route.deed == deed);
+        let mut asked = Good::of(route.expect("a route"));
+        asked.body = TestBody::Whole(Bytes::from_static(body.as_bytes()));
+        let answer = asked.ask(&overlay).await;
+        assert_eq!(answer.status(), 400, "{body}");
+        assert_eq!(value(answer).await["reason"], "bad-body");
+    }
+}
+
+// req: ND-09
+#[tokio::test(start_paused = true)]
 async fn asking_again_changes_nothing_more() {
     let overlay = overlay(&format!("{CONFIG}{SERVICES}"));
     for (path, state) in [
