@@ -25,6 +25,23 @@ fn the_version_is_printed_for_people_and_for_machines() {
     );
 }
 
+// req: ND-01
+#[test]
+fn output_that_finds_no_room_is_an_error_and_no_defect() {
+    for args in [&["config", "print"][..], &["version"], &["doctor"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let mut command = macronode(args);
+        let said = command.stdout(full.unwrap()).output().unwrap();
+        let stderr = String::from_utf8_lossy(&said.stderr);
+        assert_eq!(said.status.code(), Some(1), "{args:?}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
+        assert!(
+            stderr.contains("standard output cannot be written"),
+            "{args:?}: {stderr}"
+        );
+    }
+}
+
 #[test]
 fn help_names_every_command() {
     let help = said(&["--help"], 0).stdout;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Done; for `run`: drained, even when stragglers had to be aborted at the deadline.
     Ok,
-    /// A defect in the node itself; the log says more.
+    /// A defect in the node itself, and the log says more; or what a command says cannot be written.
     Internal,
     /// The command line makes no sense.
     Usage,
@@ -60,7 +60,9 @@ impl Exit {
             Exit::Ok => {
                 "done; for `run`: drained, even when stragglers had to be aborted at the deadline"
             }
-            Exit::Internal => "a defect in the node itself; the log says more",
+            Exit::Internal => {
+                "a defect in the node itself, and the log says more; or what a command says cannot be written"
+            }
             Exit::Usage => "the command line makes no sense",
             Exit::Config => "the config is invalid, or its file cannot be read",
             Exit::Start => "the node cannot start: a port is taken, a permission is missing",

@@ -67,6 +67,7 @@ pub fn main() -> ExitCode {
             | Command::Reload(_)
     ) {
         end_with_the_reader();
+        end_without_room();
     }
     // Tiles and frames by the million, and no secret among them.
     if matches!(cli.command, Command::Pack(_) | Command::Oap(_)) {
@@ -113,6 +114,19 @@ pub fn main() -> ExitCode {
 fn end_with_the_reader() {
     // SAFETY: no thread runs yet; the default disposition calls no code of ours.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}
+
+/// What a command says may have no room (a full disk): then it says so, and ends as documented.
+fn end_without_room() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let said = panic.payload_as_str().unwrap_or_default();
+        if let Some(why) = said.strip_prefix("failed printing to stdout: ") {
+            eprintln!("error: standard output cannot be written: {why}");
+            std::process::exit(i32::from(Exit::Internal.code()));
+        }
+        before(panic);
+    }));
 }
 
 fn version(json: bool) -> Exit {
