@@ -6,14 +6,14 @@
 //! Two members that both have work throughout get their turns alternately, which is what the bound
 //! rests on.
 
-mod list;
+mod ring;
 
-use list::List;
+use ring::Ring;
 
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Newcomers that a round takes in however few it began with.
-const MIN_ADMISSIONS: usize = 16;
+const MIN_ADMISSIONS: u32 = 16;
 /// Debts are forgiven beyond so many turns: repaying is done by waiting, one turn at a time, and
 /// the steps of a dispatch must stay few.
 pub(crate) const MAX_DEBT_TURNS: u64 = 64;
@@ -34,10 +34,9 @@ pub(crate) struct Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Away,
-    Open,
     Newcomers,
-    /// This round's row or the next one's; which of them is which changes with each round.
-    Row(u8),
+    /// For its turn in this round or the next; which of them is which changes with each round.
+    Ring(u8),
 }
 
 impl Member {
@@ -78,27 +77,31 @@ pub(crate) trait Needs: Field {
     fn need(&mut self, id: u32) -> Option<u64>;
 }
 
-/// The rows of one level.
+/// The members of one level.
 #[derive(Debug)]
 pub(crate) struct Rounds {
     quantum: u64,
-    open: u32,
-    newcomers: List,
-    rows: [List; 2],
-    /// The row of this round; the other is the next one's.
-    side: u8,
+    /// Those who still have their turn in this round, then those of the next one.
+    ring: Ring,
+    /// How many still have their turn in this round.
+    left: u32,
+    round: u8,
+    /// The first of the ring has its turn.
+    is_open: bool,
+    newcomers: Ring,
     /// Newcomers that this round still takes; without an end to them a round would have none.
-    admissions: usize,
+    admissions: u32,
 }
 
 impl Rounds {
     pub(crate) fn new(quantum: u64) -> Self {
         Self {
             quantum,
-            open: NONE,
-            newcomers: List::new(),
-            rows: [List::new(), List::new()],
-            side: 0,
+            ring: Ring::new(),
+            left: 0,
+            round: 0,
+            is_open: false,
+            newcomers: Ring::new(),
             admissions: MIN_ADMISSIONS,
         }
     }
@@ -115,13 +118,14 @@ impl Rounds {
     /// The member whose turn is open.
     #[inline(always)]
     pub(crate) fn open(&self) -> Option<u32> {
-        (self.open != NONE).then_some(self.open)
+        self.is_open.then(|| self.ring.first())?
     }
 
     /// The member has work now.
     #[inline(always)]
     pub(crate) fn arrive<M: Members + ?Sized>(&mut self, field: &mut M, id: u32) {
-        if field.member(id).place != Place::Away {
+        let member = field.member(id);
+        if member.place != Place::Away {
             return;
         }
         if self.admissions == 0 {
@@ -129,7 +133,7 @@ impl Rounds {
             return;
         }
         self.admissions -= 1;
-        field.member(id).place = Place::Newcomers;
+        member.place = Place::Newcomers;
         self.newcomers.push_back(field, id);
     }
 
@@ -138,12 +142,11 @@ impl Rounds {
     #[inline(always)]
     pub(crate) fn turn(&mut self, field: &mut impl Needs) -> Option<(u32, u64)> {
         loop {
-            let begins = self.open == NONE;
-            let id = if begins {
-                self.first(field)?
-            } else {
-                self.open
-            };
+            let begins = !self.is_open;
+            if begins {
+                self.bring_next(field);
+            }
+            let id = self.ring.first()?;
             let need = field.need(id);
             let member = field.member(id);
             if begins {
@@ -151,14 +154,10 @@ impl Rounds {
             }
             match need {
                 Some(cost) if member.deficit >= cost as i64 => {
-                    member.place = Place::Open;
-                    self.open = id;
+                    self.is_open = true;
                     return Some((id, cost));
                 }
-                Some(_) => {
-                    self.open = NONE;
-                    self.enlist(field, id, true);
-                }
+                Some(_) => self.end_turn(member),
                 None if begins => self.pass_by(field, id),
                 None => self.emptied(field, id),
             }
@@ -169,14 +168,14 @@ impl Rounds {
     /// turn would come.
     #[inline(always)]
     pub(crate) fn emptied(&mut self, field: &mut impl Field, id: u32) {
-        self.open = NONE;
         let may_rest = field.may_rest();
         let member = field.member(id);
         member.deficit = member.deficit.min(0);
         if may_rest {
-            self.enlist(field, id, true);
+            self.end_turn(member);
         } else {
-            self.leave(field, id);
+            self.is_open = false;
+            self.leave_ring(field, id, self.round);
         }
     }
 
@@ -184,64 +183,63 @@ impl Rounds {
     /// else is there to have one before.
     #[inline(always)]
     pub(crate) fn renew_if_alone(&mut self, member: &mut Member) {
-        if member.deficit != 0 {
-            return;
-        }
-        let others = self.newcomers.len() + self.rows[0].len() + self.rows[1].len();
-        if others == 0 {
+        if member.deficit == 0 && self.newcomers.len() + self.ring.len() == 1 {
             member.deficit = member.credit(self.quantum);
+            self.admissions = MIN_ADMISSIONS;
+        }
+    }
+
+    /// Who is next, if no turn is open and nobody goes first.
+    #[inline(always)]
+    pub(crate) fn next_in_ring(&mut self) -> Option<u32> {
+        if self.is_open || self.newcomers.len() > 0 {
+            return None;
+        }
+        if self.left == 0 {
             self.begin_round();
         }
+        self.ring.first()
     }
 
-    /// Who is next, if no turn is open, this round is not over and nobody goes first.
+    /// The [next in the ring](Self::next_in_ring) has been served in its turn, which stays open as
+    /// long as it has work.
     #[inline(always)]
-    pub(crate) fn next_in_row(&self) -> Option<u32> {
-        let waits = self.open == NONE && self.newcomers.first().is_none();
-        waits.then(|| self.rows[usize::from(self.side)].first())?
-    }
-
-    /// The [next in row](Self::next_in_row) has been served in its turn, which stays open as long as
-    /// it has work.
-    #[inline(always)]
-    pub(crate) fn served_next<M: Members + ?Sized>(&mut self, field: &mut M, has_work: bool) {
-        let Some(id) = self.rows[usize::from(self.side)].pop_front(field) else {
-            return;
-        };
+    pub(crate) fn served_next(&mut self, member: &mut Member, has_work: bool) {
         if has_work {
-            field.member(id).place = Place::Open;
-            self.open = id;
+            self.is_open = true;
         } else {
-            field.member(id).deficit = 0;
-            self.enlist(field, id, true);
+            member.deficit = 0;
+            self.end_turn(member);
         }
     }
 
-    /// Ends the open turn of a member that has work and nothing left to spend.
+    /// The first of the ring has had its turn in this round: it is the last of the next one.
     #[inline(always)]
-    pub(crate) fn spent<M: Members + ?Sized>(&mut self, field: &mut M, id: u32) {
-        self.open = NONE;
-        self.enlist(field, id, true);
+    pub(crate) fn end_turn(&mut self, first: &mut Member) {
+        (first.place, first.served) = (Place::Ring(self.round ^ 1), true);
+        self.ring.rotate(first);
+        self.left -= 1;
+        self.is_open = false;
     }
 
     /// The member has lost its work without being served.
     pub(crate) fn withdraw(&mut self, field: &mut impl Field, id: u32) {
+        let is_open = self.open() == Some(id);
         let member = field.member(id);
         member.deficit = member.deficit.min(0);
         let (place, served, owes) = (member.place, member.served, member.deficit < 0);
         match place {
-            Place::Open => self.emptied(field, id),
+            _ if is_open => self.emptied(field, id),
             _ if owes => {}
             Place::Newcomers => {
                 self.newcomers.remove(field, id);
                 self.admissions += 1;
                 self.leave(field, id);
             }
-            Place::Row(side) if side == self.side || !served => {
-                self.rows[usize::from(side)].remove(field, id);
-                self.leave(field, id);
+            Place::Ring(round) if round == self.round || !served => {
+                self.leave_ring(field, id, round);
             }
-            Place::Row(_) | Place::Away => {}
+            Place::Ring(_) | Place::Away => {}
         }
     }
 
@@ -267,37 +265,47 @@ impl Rounds {
         let member = field.member(id);
         member.deficit = member.deficit.min(0);
         if member.deficit < 0 {
-            self.enlist(field, id, true);
+            self.end_turn(member);
         } else {
-            self.leave(field, id);
+            self.leave_ring(field, id, self.round);
+        }
+    }
+
+    /// Has whose turn is next first in the ring: a newcomer, or who is there already.
+    #[inline(always)]
+    fn bring_next(&mut self, field: &mut impl Field) {
+        if let Some(id) = self.newcomers.first() {
+            self.newcomers.remove(field, id);
+            self.ring.push_front(field, id);
+            field.member(id).place = Place::Ring(self.round);
+            self.left += 1;
+        } else if self.left == 0 {
+            self.begin_round();
         }
     }
 
     #[inline(always)]
-    fn first(&mut self, field: &mut impl Field) -> Option<u32> {
-        if let Some(id) = self.newcomers.pop_front(field) {
-            return Some(id);
-        }
-        if self.rows[usize::from(self.side)].len() == 0 {
-            self.begin_round();
-        }
-        self.rows[usize::from(self.side)].pop_front(field)
-    }
-
     fn begin_round(&mut self) {
-        self.side ^= 1;
-        // Half, because those who rest stand in the row too: so the newcomers of a round are never
+        self.round ^= 1;
+        self.left = self.ring.len();
+        // Half, because those who rest stand in the ring too: so the newcomers of a round are never
         // more than the members with work, and do not swell from round to round.
-        let half = self.rows[usize::from(self.side)].len() / 2;
-        self.admissions = half.max(MIN_ADMISSIONS);
+        self.admissions = (self.left / 2).max(MIN_ADMISSIONS);
     }
 
     #[inline(always)]
     fn enlist<M: Members + ?Sized>(&mut self, field: &mut M, id: u32, served: bool) {
-        let next = self.side ^ 1;
         let member = field.member(id);
-        (member.place, member.served) = (Place::Row(next), served);
-        self.rows[usize::from(next)].push_back(field, id);
+        (member.place, member.served) = (Place::Ring(self.round ^ 1), served);
+        self.ring.push_back(field, id);
+    }
+
+    fn leave_ring(&mut self, field: &mut impl Field, id: u32, round: u8) {
+        self.ring.remove(field, id);
+        if round == self.round {
+            self.left -= 1;
+        }
+        self.leave(field, id);
     }
 
     fn leave(&mut self, field: &mut impl Field, id: u32) {

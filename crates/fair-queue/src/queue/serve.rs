@@ -1,9 +1,10 @@
 //! The next item in fair order: by turns, and the usual case of it in one go.
 
-use super::{Account, ClassState, Dispatched, Queue};
+use super::{Account, Dispatched, Queue};
 use crate::flows::Flow;
 use crate::items::Items;
 use crate::moment::Moment;
+use crate::rounds::Rounds;
 use crate::settings::Class;
 use crate::work::Refused;
 
@@ -17,8 +18,10 @@ impl<T> Queue<T> {
         // Borrowed once: so their places are looked up once.
         let (flows, items) = (self.flows.places.as_mut_slice(), &mut self.items);
         let class = &mut self.classes[self.top.open()? as usize];
-        end_spent_turn(class, flows, items, now)?;
-        let flow = &mut flows[class.rounds.next_in_row()? as usize];
+        if let Some(id) = class.rounds.open() {
+            end_if_spent(&mut class.rounds, &mut flows[id as usize], items, now)?;
+        }
+        let flow = &mut flows[class.rounds.next_in_ring()? as usize];
         let first = items.first(&flow.row)?;
         let usual = first.deadline > now && class.waiting > 1 && may_rest;
         if !usual {
@@ -38,7 +41,7 @@ impl<T> Queue<T> {
         class.member.deficit -= cost;
         class.served = class.served.saturating_add(cost);
         class.waiting -= 1;
-        class.rounds.served_next(flows, has_work);
+        class.rounds.served_next(&mut flow.member, has_work);
         if !has_work {
             class.busy_weight -= u64::from(account.weight);
             self.flows.busy -= 1;
@@ -95,23 +98,19 @@ impl<T> Queue<T> {
     }
 }
 
-/// Ends the turn of a tenant with work that it cannot pay for; `None` if there is more to it.
+/// Ends the open turn of a tenant with work that it cannot pay for; `None` if there is more to it.
 #[inline(always)]
-fn end_spent_turn<T>(
-    class: &mut ClassState,
-    flows: &mut [Flow],
+fn end_if_spent<T>(
+    rounds: &mut Rounds,
+    flow: &mut Flow,
     items: &Items<T>,
     now: Moment,
 ) -> Option<()> {
-    let Some(id) = class.rounds.open() else {
-        return Some(());
-    };
-    let flow = &flows[id as usize];
     let first = items.first(&flow.row)?;
     if first.deadline <= now || first.cost as i64 <= flow.member.deficit {
         return None;
     }
-    class.rounds.spent(flows, id);
+    rounds.end_turn(&mut flow.member);
     Some(())
 }
 
