@@ -11,7 +11,7 @@ pub(crate) enum Bug {
     /// A waiter looks for a free slot and says that it waits in two steps.
     QueueInTwoSteps,
     /// A waiter hears its answer before the line has let go of it.
-    AnswerBeforeWaker,
+    AnswerTooEarly,
     /// A waiter that another task polls goes on waking the first one.
     KeepOldWaker,
     /// A cancelled waiter keeps the slot it had been handed.

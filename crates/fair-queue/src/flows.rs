@@ -1,6 +1,6 @@
 //! The flows that are in play; of a tenant without work or debt nothing is kept.
 
-use crate::index::Index;
+use crate::index::{Index, Signpost};
 use crate::items::Row;
 use crate::rounds::{Field, Member, Members};
 
@@ -70,10 +70,19 @@ impl Flows {
         self.index.search(self.index.hash(key), is_it).ok()
     }
 
+    #[inline(always)]
+    pub(crate) fn hash(&self, key: Key) -> u32 {
+        self.index.hash(key)
+    }
+
+    /// To all that a search for a flow begins with.
+    pub(crate) fn signpost(&self) -> Signpost {
+        self.index.signpost()
+    }
+
     /// The flow of this key, in play from now on.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, key: Key, weight: u32, class_served: i64) -> u32 {
-        let hash = self.index.hash(key);
+    pub(crate) fn enter(&mut self, key: Key, hash: u32, weight: u32, class_served: i64) -> u32 {
         let is_it = |id: u32| self.places[id as usize].key() == key;
         let vacant = match self.index.search(hash, is_it) {
             Ok(id) => return id,

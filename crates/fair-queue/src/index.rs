@@ -6,14 +6,48 @@
 use std::hash::{BuildHasher, RandomState};
 
 use crate::flows::Key;
+use crate::prefetch::prefetch;
 
 const FREE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(crate) struct Index {
     cells: Box<[Cell]>,
-    /// From a start nobody outside knows: a peer cannot choose tenants that meet here.
+    hashing: Hashing,
+}
+
+/// From a start nobody outside knows: a peer cannot choose tenants that meet here.
+#[derive(Clone, Copy, Debug)]
+struct Hashing {
     seed: u64,
+}
+
+impl Hashing {
+    #[inline(always)]
+    fn hash(self, key: Key) -> u32 {
+        let start = self.seed ^ u64::from(key.class).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let wide = u128::from(start ^ key.tenant) * 0x9e37_79b9_7f4a_7c15;
+        let folded = (wide >> 64) as u64 ^ wide as u64;
+        (folded ^ folded >> 32) as u32
+    }
+}
+
+/// Where the cells are, for who has no access to them but soon will. They stay there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signpost {
+    cells: usize,
+    mask: usize,
+    hashing: Hashing,
+}
+
+impl Signpost {
+    /// The hash of a key; what a search for it will read first is brought near meanwhile.
+    #[inline(always)]
+    pub(crate) fn hash(&self, key: Key) -> u32 {
+        let hash = self.hashing.hash(key);
+        prefetch(self.cells + (hash as usize & self.mask) * size_of::<Cell>());
+        hash
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,16 +66,21 @@ impl Index {
         let free = Cell { hash: 0, id: FREE };
         Self {
             cells: vec![free; cells].into_boxed_slice(),
-            seed: seed(),
+            hashing: Hashing { seed: seed() },
         }
     }
 
     #[inline(always)]
     pub(crate) fn hash(&self, key: Key) -> u32 {
-        let start = self.seed ^ u64::from(key.class).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        let wide = u128::from(start ^ key.tenant) * 0x9e37_79b9_7f4a_7c15;
-        let folded = (wide >> 64) as u64 ^ wide as u64;
-        (folded ^ folded >> 32) as u32
+        self.hashing.hash(key)
+    }
+
+    pub(crate) fn signpost(&self) -> Signpost {
+        Signpost {
+            cells: self.cells.as_ptr().addr(),
+            mask: self.cells.len() - 1,
+            hashing: self.hashing,
+        }
     }
 
     /// The place of the first entry with this hash that `is_it`, or the cell where it would be.

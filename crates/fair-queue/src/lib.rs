@@ -66,6 +66,7 @@ mod flows;
 mod index;
 mod items;
 mod moment;
+mod prefetch;
 mod queue;
 mod rounds;
 mod settings;

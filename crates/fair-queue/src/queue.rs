@@ -30,17 +30,6 @@ pub struct Account {
     pub cost: u64,
 }
 
-impl Account {
-    pub(crate) fn of(work: &Work) -> Self {
-        Self {
-            class: work.class,
-            tenant: work.tenant,
-            weight: work.weight,
-            cost: work.cost,
-        }
-    }
-}
-
 /// Work whose turn it is.
 #[derive(Debug)]
 pub struct Dispatched<T> {
@@ -88,6 +77,8 @@ pub struct Queue<T> {
     pub(crate) flows: Flows,
     pub(crate) items: Items<T>,
     pub(crate) waiting: usize,
+    /// With fewer waiting there is room for anybody.
+    ample: usize,
     /// No waiting item expires before; may be too early, never too late.
     earliest_deadline: Moment,
     pub(crate) drain: Drain,
@@ -112,6 +103,7 @@ impl<T> Queue<T> {
             flows: Flows::with_room(settings.max_items),
             items: Items::with_room(settings.max_items),
             waiting: 0,
+            ample: ample(&settings),
             earliest_deadline: Moment::NEVER,
             drain: Drain::default(),
             ages: Ages::default(),
@@ -154,8 +146,23 @@ impl<T> Queue<T> {
         tell: &mut impl FnMut(T, Refused),
     ) -> Result<Handle, (Refused, T)> {
         match self.make_room(work, now, tell) {
-            Ok(()) => Ok(self.append(work, item, now)),
+            Ok(()) => Ok(self.append(work, self.flows.hash(key(work)), item, now)),
             Err(why) => Err((why, item)),
+        }
+    }
+
+    /// Like [`push_checked`](Self::push_checked) if there is room; else it comes back. The hash is that of its key.
+    #[inline(always)]
+    pub(crate) fn push_where_room(
+        &mut self,
+        work: &Work,
+        hash: u32,
+        item: T,
+        now: Duration,
+    ) -> Result<Handle, T> {
+        match self.lacks_room(work) {
+            None => Ok(self.append(work, hash, item, now)),
+            Some(_) => Err(item),
         }
     }
 
@@ -170,21 +177,10 @@ impl<T> Queue<T> {
     }
 
     /// [`pop`](Self::pop) where many wait in a regular order, as those do who wait for a slot: the
-    /// same item, sooner found.
+    /// same item, sooner found, and more that wait; `None` if it takes more.
     #[inline(always)]
-    pub(crate) fn pop_of_many(
-        &mut self,
-        now: Duration,
-        tell: impl FnMut(T, Refused),
-    ) -> Option<Dispatched<T>> {
-        if self.waiting == 0 {
-            return None;
-        }
-        let now = Moment::of(now);
-        match self.serve_next_in_row(now) {
-            None => self.serve_apart(now, tell),
-            next => next,
-        }
+    pub(crate) fn pop_usual(&mut self, now: Duration) -> Option<Dispatched<T>> {
+        self.serve_next_in_ring(Moment::of(now))
     }
 
     /// Takes a waiting item out, wherever it stands; `None` if it has left already.
@@ -194,6 +190,11 @@ impl<T> Queue<T> {
         let waiting = self.items.remove(&mut flow.row, handle)?;
         self.after_loss(id);
         Some(waiting.item)
+    }
+
+    /// A waiting item; `None` if it has left already.
+    pub(crate) fn item_mut(&mut self, handle: Handle) -> Option<&mut T> {
+        self.items.item_mut(handle)
     }
 
     /// Takes out all that has expired. Looks at nobody before the earliest deadline has come.
@@ -226,6 +227,7 @@ impl<T> Queue<T> {
 
     /// Replaces the expected cost by the real one. The difference is charged or credited; a debt is
     /// repaid by waiting, as long as anybody else does.
+    #[inline(never)]
     pub fn settle(&mut self, account: Account, real_cost: u64) {
         let difference = (real_cost.min(i64::MAX as u64) as i64) - account.cost as i64;
         let index = account.class.index();
@@ -245,7 +247,9 @@ impl<T> Queue<T> {
             Some(id) => self.settle_flow(id, difference),
             None if contended && difference > 0 && self.flows.may_rest() => {
                 let served = self.classes[index].served;
-                let id = self.flows.enter(key, account.weight, served);
+                let id = self
+                    .flows
+                    .enter(key, self.flows.hash(key), account.weight, served);
                 self.settle_flow(id, difference);
             }
             None => {}
@@ -321,15 +325,19 @@ impl<T> Queue<T> {
 
     #[inline(always)]
     fn lacks_room(&self, work: &Work) -> Option<Refused> {
+        match self.waiting < self.ample {
+            true => None,
+            false => self.lacks_room_among_many(work),
+        }
+    }
+
+    fn lacks_room_among_many(&self, work: &Work) -> Option<Refused> {
         if self.waiting >= self.settings.max_items {
             return Some(Refused::Full);
         }
         let mut most = self.settings.max_items_per_tenant;
         if self.settings.room_for_newcomers {
             most = most.min(self.settings.max_items - self.waiting);
-        }
-        if self.waiting < most {
-            return None;
         }
         let held = self
             .flows
@@ -350,10 +358,10 @@ impl<T> Queue<T> {
     }
 
     #[inline(always)]
-    fn append(&mut self, work: &Work, item: T, now: Duration) -> Handle {
+    fn append(&mut self, work: &Work, hash: u32, item: T, now: Duration) -> Handle {
         let index = work.class.index();
         let class = &mut self.classes[index];
-        let id = self.flows.enter(key(work), work.weight, class.served);
+        let id = self.flows.enter(key(work), hash, work.weight, class.served);
         let flows = self.flows.places.as_mut_slice();
         let flow = &mut flows[id as usize];
         let was_empty = flow.row.len == 0;
@@ -368,12 +376,11 @@ impl<T> Queue<T> {
         self.earliest_deadline = self.earliest_deadline.min(deadline);
         let waiting = Waiting {
             item,
-            flow: id,
             cost: work.cost,
             since: Moment::of(now),
             deadline,
         };
-        let handle = self.items.push_back(&mut flow.row, waiting);
+        let handle = self.items.push_back(&mut flow.row, id, waiting);
         class.waiting += 1;
         self.waiting += 1;
         if was_empty {
@@ -386,7 +393,18 @@ impl<T> Queue<T> {
     }
 }
 
-fn key(work: &Work) -> Key {
+/// How few have to wait for nobody to lack room, whoever it is that all of them belong to.
+fn ample(settings: &Settings) -> usize {
+    let most = match settings.room_for_newcomers {
+        // As many as there is room left.
+        true => settings.max_items.div_ceil(2),
+        false => settings.max_items,
+    };
+    most.min(settings.max_items_per_tenant)
+}
+
+#[inline(always)]
+pub(crate) fn key(work: &Work) -> Key {
     Key {
         tenant: work.tenant,
         class: work.class.0,

@@ -1,28 +1,30 @@
 //! Slots handed out in fair order: the core behind a lock that is only taken when somebody waits.
 
 mod acquire;
+mod charge;
+mod hand_over;
 mod line;
 mod slot;
+mod wait;
 mod waiter;
 mod word;
 
 use std::fmt;
-use std::pin::Pin;
-use std::task::Waker;
 use std::time::Duration;
 
 pub use acquire::Acquire;
 pub use slot::Slot;
 
 use crate::bug::{Bug, seeded};
-use crate::queue::{Account, Queue};
+use crate::index::Signpost;
+use crate::queue::Queue;
 use crate::settings::{Class, Settings, SettingsError, check_limit};
 use crate::snapshot::Snapshot;
 use crate::sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 use crate::work::{Refused, Work};
+use charge::Charge;
 use line::{Calls, Line};
-use waiter::{Answer, Caller, Waiter};
-use word::{Entry, Word};
+use word::Word;
 
 /// A fair queue in front of counted slots. Clones share it.
 ///
@@ -49,20 +51,14 @@ struct Shared {
     inflight: Box<[Count]>,
     max_cost: u64,
     clock: Box<dyn Fn() -> Duration + Send + Sync>,
+    /// To the flows in line.
+    signpost: Signpost,
     line: Mutex<Line>,
 }
 
 /// Slots out per class, each on its own cache line.
 #[repr(align(64))]
 struct Count(AtomicUsize);
-
-/// No more than a word: larger results go through memory, which costs more than all the rest.
-enum Entered {
-    /// A slot is taken and counted.
-    Taken,
-    Waiting,
-    Refused(Refused),
-}
 
 impl FairQueue {
     /// A queue by these settings, on this clock. The clock is read when somebody has to wait, when a
@@ -80,6 +76,7 @@ impl FairQueue {
             inflight: (0..classes).map(count).collect(),
             max_cost,
             clock: Box::new(clock),
+            signpost: queue.flows.signpost(),
             line: Mutex::new(Line { queue }),
         };
         Ok(Self {
@@ -107,7 +104,7 @@ impl FairQueue {
         self.check(&work, None)?;
         if self.shared.word.take() {
             self.begins(work.class);
-            return Ok(Slot::new(self.clone(), Account::of(&work)));
+            return Ok(Slot::new(self.clone(), Charge::of(&work)));
         }
         match self.is_closed() {
             true => Err(Refused::Closed),
@@ -213,110 +210,6 @@ impl FairQueue {
         })
     }
 
-    /// A slot, a refusal or a place in line.
-    #[inline]
-    fn enter(
-        &self,
-        work: &Work,
-        now: Option<Duration>,
-        waiter: Pin<&mut Option<Waiter>>,
-        waker: &Waker,
-    ) -> Entered {
-        if let Err(why) = self.check(work, now) {
-            return Entered::Refused(why);
-        }
-        if self.shared.word.take() {
-            self.begins(work.class);
-            return Entered::Taken;
-        }
-        self.queue_up(work, now, waiter, waker)
-    }
-
-    #[cold]
-    fn queue_up(
-        &self,
-        work: &Work,
-        now: Option<Duration>,
-        mut waiter: Pin<&mut Option<Waiter>>,
-        waker: &Waker,
-    ) -> Entered {
-        // SAFETY: the waiter is made in its place.
-        let place = unsafe { waiter.as_mut().get_unchecked_mut() };
-        // Cloned and read before the lock: both are somebody else's code.
-        let place = place.insert(Waiter::new(waker.clone()));
-        let now = self.now_or(now);
-        // SAFETY: it is pinned, and its owner leaves the line before it takes it away.
-        let caller = unsafe { Caller::of(place) };
-        let mut calls = Calls::default();
-        let mut line = self.line();
-        let entered = match self.shared.word.take_or_queue() {
-            Entry::Closed => Entered::Refused(Refused::Closed),
-            Entry::Taken => {
-                self.begins(work.class);
-                Entered::Taken
-            }
-            Entry::Queued => match line.join(work, caller, now, &mut calls) {
-                Ok(()) => Entered::Waiting,
-                Err(why) => Entered::Refused(why),
-            },
-        };
-        self.unmark_if_empty(&line);
-        drop(line);
-        calls.ring();
-        if !matches!(entered, Entered::Waiting) {
-            waiter.set(None);
-        }
-        entered
-    }
-
-    /// Has a waiter woken by this waker from now on. What it was told meanwhile, if anything.
-    ///
-    /// # Safety
-    /// The waiter was put in this queue's line and has not left it.
-    #[cold]
-    unsafe fn stay(&self, waiter: &Waiter, waker: &Waker) -> Option<Answer> {
-        // SAFETY: it is in line, or nothing is done with it.
-        let caller = unsafe { Caller::of(waiter) };
-        let line = self.line();
-        // SAFETY: the lock is held, and answers are given under it.
-        if waiter.answer().is_some() || unsafe { caller.would_wake(waker) } {
-            return waiter.answer();
-        }
-        drop(line);
-        let mut newer = waker.clone();
-        let line = self.line();
-        let answer = waiter.answer();
-        if answer.is_none() && !seeded(Bug::KeepOldWaker) {
-            // SAFETY: as above.
-            unsafe { caller.replace_waker(&mut newer) };
-        }
-        drop(line);
-        drop(newer);
-        answer
-    }
-
-    /// Takes a waiter out of the line, and says what it had been told by then.
-    ///
-    /// # Safety
-    /// The waiter was put in this queue's line and has not left it.
-    unsafe fn leave(&self, waiter: &Waiter) -> Option<Answer> {
-        if let Some(answer) = waiter.answer() {
-            return Some(answer);
-        }
-        // SAFETY: it is in line, or nothing is done with it.
-        let caller = unsafe { Caller::of(waiter) };
-        let mut line = self.line();
-        if let Some(answer) = waiter.answer() {
-            return Some(answer);
-        }
-        // SAFETY: answers are given under the lock, so it has none and is in line.
-        let waker = unsafe { line.leave(caller) };
-        self.unmark_if_empty(&line);
-        drop(line);
-        drop(waker);
-        None
-    }
-
     #[inline]
     fn begins(&self, class: Class) {
         self.shared.inflight[class.index()]
@@ -329,65 +222,6 @@ impl FairQueue {
         self.shared.inflight[class.index()]
             .0
             .fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// Gives a slot back or hands it over. Without anybody waiting nobody's share is at stake, and a
-    /// settlement would change nothing.
-    #[inline]
-    fn release(&self, account: &Account, real_cost: u64, now: Option<Duration>) {
-        if self.shared.word.give_back() {
-            self.ends(account.class);
-        } else {
-            self.hand_over(account, real_cost, now);
-        }
-    }
-
-    #[cold]
-    fn hand_over(&self, account: &Account, real_cost: u64, now: Option<Duration>) {
-        let now = self.now_or(now);
-        let mut calls = Calls::default();
-        let mut line = self.line();
-        if real_cost != account.cost {
-            line.queue.settle(*account, real_cost);
-        }
-        let granted = match self.shared.word.in_debt() {
-            true => None,
-            false => line.grant_next(now, &mut calls),
-        };
-        let next = granted.as_ref().map(|granted| granted.class);
-        // From hand to hand, the counts stay as they are.
-        if next != Some(account.class) {
-            self.ends(account.class);
-            match next {
-                Some(class) => self.begins(class),
-                None => self.shared.word.remove_one(),
-            }
-        }
-        self.unmark_if_empty(&line);
-        drop(line);
-        if let Some(waker) = granted.and_then(|granted| granted.waker) {
-            waker.wake();
-        }
-        calls.ring();
-    }
-
-    /// Grants as long as there are slots and waiters. Nobody else can take a slot meanwhile: the
-    /// mark that somebody waits is taken away last.
-    fn fill(&self, line: &mut MutexGuard<'_, Line>, now: Duration, calls: &mut Calls) {
-        while !line.queue.is_empty() && self.shared.word.has_room() {
-            if let Some(granted) = line.grant_next(now, calls) {
-                self.shared.word.add_one();
-                self.begins(granted.class);
-                calls.add(granted.waker);
-            }
-        }
-        self.unmark_if_empty(line);
-    }
-
-    fn unmark_if_empty(&self, line: &MutexGuard<'_, Line>) {
-        if line.queue.is_empty() && self.shared.word.is_queued() && !seeded(Bug::LeaveMark) {
-            self.shared.word.unmark();
-        }
     }
 
     fn line(&self) -> MutexGuard<'_, Line> {

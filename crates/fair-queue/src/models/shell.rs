@@ -241,7 +241,7 @@ fn seeded_bugs_are_caught() {
             "one_slot_is_never_out_twice_and_everybody_gets_it",
         ),
         (
-            Bug::AnswerBeforeWaker,
+            Bug::AnswerTooEarly,
             "one_slot_is_never_out_twice_and_everybody_gets_it",
         ),
         (

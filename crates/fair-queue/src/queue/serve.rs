@@ -10,10 +10,10 @@ use crate::work::Refused;
 
 impl<T> Queue<T> {
     /// What [`serve_by_turns`](Self::serve_by_turns) comes to most often: the class whose turn is
-    /// open can pay and has more, a tenant's turn is over, and the next in row can pay. Where
+    /// open can pay and has more, a tenant's turn is over, and the next in its ring can pay. Where
     /// anything is different it is left to the turns.
     #[inline(always)]
-    pub(super) fn serve_next_in_row(&mut self, now: Moment) -> Option<Dispatched<T>> {
+    pub(super) fn serve_next_in_ring(&mut self, now: Moment) -> Option<Dispatched<T>> {
         let may_rest = self.flows.one_more_may_rest();
         // Borrowed once: so their places are looked up once.
         let (flows, items) = (self.flows.places.as_mut_slice(), &mut self.items);
@@ -78,16 +78,6 @@ impl<T> Queue<T> {
             item: waiting.item,
             account,
         })
-    }
-
-    /// The same, out of the way of who seldom needs it.
-    #[inline(never)]
-    pub(super) fn serve_apart(
-        &mut self,
-        now: Moment,
-        tell: impl FnMut(T, Refused),
-    ) -> Option<Dispatched<T>> {
-        self.serve_by_turns(now, tell)
     }
 
     /// Something that has waited since then goes now.

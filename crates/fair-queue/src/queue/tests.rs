@@ -2,4 +2,5 @@ mod bound;
 mod laws;
 mod ledger;
 mod model;
+mod room;
 mod shortcut;

@@ -2,13 +2,15 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use super::charge::Charge;
+use super::wait::Entered;
 use super::waiter::{Answer, Waiter};
-use super::{Entered, FairQueue, Slot};
+use super::{FairQueue, Slot};
 use crate::bug::{Bug, seeded};
-use crate::queue::Account;
+use crate::items::Handle;
 use crate::work::{Refused, Work};
 
 /// A slot in fair order, or why there is none. Dropping it leaves the line, or passes the slot on.
@@ -21,13 +23,14 @@ pub struct Acquire<'a> {
     asked_at: Option<Duration>,
     progress: Progress,
     /// Pinned with the future: while it waits, the queue's line points to it.
-    waiter: Option<Waiter>,
+    waiter: Waiter,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     New,
-    Waiting,
+    /// In this place of the queue, until there is an answer.
+    Waiting(Handle),
     Done,
 }
 
@@ -39,43 +42,51 @@ impl<'a> Acquire<'a> {
             work,
             asked_at,
             progress: Progress::New,
-            waiter: None,
+            waiter: Waiter::new(),
         }
     }
 
     #[inline]
     fn slot(&self, answer: Answer) -> Result<Slot, Refused> {
         match answer {
-            Answer::Granted => Ok(Slot::new(self.queue.clone(), Account::of(&self.work))),
+            Answer::Granted => Ok(Slot::new(self.queue.clone(), Charge::of(&self.work))),
             Answer::Refused(why) => Err(why),
         }
     }
 
-    /// Only of a future that is pinned.
-    #[inline]
-    fn begin(&mut self, cx: &Context<'_>) -> Poll<Result<Slot, Refused>> {
+    /// # Safety
+    /// The future is pinned.
+    #[inline(always)]
+    unsafe fn begin(&mut self, waker: &Waker) -> Poll<Result<Slot, Refused>> {
         self.progress = Progress::Done;
-        // SAFETY: the future is pinned, and so is its waiter.
-        let waiter = unsafe { Pin::new_unchecked(&mut self.waiter) };
-        let (work, asked_at) = (&self.work, self.asked_at);
-        match self.queue.enter(work, asked_at, waiter, cx.waker()) {
+        let entered = self.queue.enter(&self.work, self.asked_at);
+        // SAFETY: it is pinned.
+        match entered.unwrap_or_else(|| unsafe { self.queue_up(waker) }) {
             Entered::Taken => Poll::Ready(self.slot(Answer::Granted)),
             Entered::Refused(why) => Poll::Ready(Err(why)),
-            Entered::Waiting => {
-                self.progress = Progress::Waiting;
-                Poll::Pending
+            Entered::Waiting => Poll::Pending,
+        }
+    }
+
+    /// # Safety
+    /// The future is pinned.
+    #[cold]
+    unsafe fn queue_up(&mut self, waker: &Waker) -> Entered {
+        let (work, asked_at) = (&self.work, self.asked_at);
+        // SAFETY: the waiter is pinned with the future, which leaves when it is dropped.
+        match unsafe { self.queue.queue_up(work, asked_at, &self.waiter, waker) } {
+            Ok(handle) => {
+                self.progress = Progress::Waiting(handle);
+                Entered::Waiting
             }
+            Err(entered) => entered,
         }
     }
 
     #[inline]
-    fn collect(&mut self, cx: &Context<'_>) -> Poll<Result<Slot, Refused>> {
-        let answer = self.waiter.as_ref().and_then(|waiter| {
-            let answer = waiter.answer();
-            // SAFETY: as long as the future waits, its waiter has not left the line.
-            answer.or_else(|| unsafe { self.queue.stay(waiter, cx.waker()) })
-        });
-        match answer {
+    fn collect(&mut self, handle: Handle, cx: &Context<'_>) -> Poll<Result<Slot, Refused>> {
+        let answer = self.waiter.answer();
+        match answer.or_else(|| self.queue.stay(&self.waiter, handle, cx.waker())) {
             Some(answer) => {
                 self.progress = Progress::Done;
                 Poll::Ready(self.slot(answer))
@@ -85,13 +96,11 @@ impl<'a> Acquire<'a> {
     }
 
     #[cold]
-    fn give_up(&mut self) {
-        let waiter = self.waiter.as_ref();
-        // SAFETY: as long as the future waits, its waiter has not left the line.
-        let answer = waiter.and_then(|waiter| unsafe { self.queue.leave(waiter) });
+    fn give_up(&mut self, handle: Handle) {
+        let answer = self.queue.leave(&self.waiter, handle);
         if answer == Some(Answer::Granted) && !seeded(Bug::KeepSlotOnCancel) {
             // Work that never began has cost nothing.
-            self.queue.release(&Account::of(&self.work), 0, None);
+            self.queue.release(&Charge::of(&self.work), 0, None);
         }
     }
 }
@@ -105,8 +114,9 @@ impl Future for Acquire<'_> {
         // SAFETY: the waiter is not moved.
         let this = unsafe { self.get_unchecked_mut() };
         match this.progress {
-            Progress::New => this.begin(cx),
-            Progress::Waiting => this.collect(cx),
+            // SAFETY: it is pinned.
+            Progress::New => unsafe { this.begin(cx.waker()) },
+            Progress::Waiting(handle) => this.collect(handle, cx),
             // Polled after the end: a refusal rather than a panic or an endless wait.
             Progress::Done => Poll::Ready(Err(Refused::Closed)),
         }
@@ -116,8 +126,8 @@ impl Future for Acquire<'_> {
 impl Drop for Acquire<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.progress == Progress::Waiting {
-            self.give_up();
+        if let Progress::Waiting(handle) = self.progress {
+            self.give_up(handle);
         }
     }
 }

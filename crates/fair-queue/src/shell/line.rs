@@ -4,7 +4,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 use super::waiter::{Answer, Caller};
-use crate::queue::Queue;
+use crate::items::{Handle, Items};
+use crate::queue::{Dispatched, Queue};
 use crate::settings::Class;
 use crate::work::{Refused, Work};
 
@@ -21,8 +22,7 @@ struct Several {
 
 impl Calls {
     #[cold]
-    pub(super) fn add(&mut self, waker: Option<Waker>) {
-        let Some(waker) = waker else { return };
+    pub(super) fn add(&mut self, waker: Waker) {
         match &mut self.0 {
             Some(several) => several.more.push(waker),
             None => {
@@ -41,7 +41,7 @@ impl Calls {
 
     #[cold]
     fn refuse(&mut self, caller: Caller, why: Refused) {
-        // SAFETY: whoever is in the queue has no answer, and who has the line has its lock.
+        // SAFETY: it was in the queue until now, and who has the line has its lock.
         self.add(unsafe { caller.answer(Answer::Refused(why)) });
     }
 }
@@ -58,7 +58,7 @@ impl Several {
 #[derive(Debug)]
 pub(super) struct Granted {
     pub(super) class: Class,
-    pub(super) waker: Option<Waker>,
+    pub(super) waker: Waker,
 }
 
 /// Under the shell's lock. Everybody in the queue waits without an answer.
@@ -67,41 +67,35 @@ pub(super) struct Line {
     pub(super) queue: Queue<Caller>,
 }
 
+// Whoever hands over reads a single cache line to know whom to call.
+const _: () = assert!(Items::<Caller>::PLACE_BYTES == 64);
+
 impl Line {
     /// Puts a new waiter with checked work in line.
-    #[inline(always)]
     pub(super) fn join(
         &mut self,
         work: &Work,
         caller: Caller,
         now: Duration,
         calls: &mut Calls,
-    ) -> Result<(), Refused> {
-        let pushed = self
-            .queue
+    ) -> Result<Handle, (Refused, Caller)> {
+        self.queue
             .push_checked(work, caller, now, &mut |other, why| {
                 calls.refuse(other, why)
-            });
-        match pushed {
-            Ok(handle) => {
-                // SAFETY: it is new, so nobody has answered it.
-                unsafe { caller.set_handle(handle) };
-                Ok(())
-            }
-            Err((why, _)) => Err(why),
-        }
+            })
+    }
+
+    /// Grants the next waiter in fair order if that takes no more than usual, and somebody waits still.
+    #[inline(always)]
+    pub(super) fn grant_usual(&mut self, now: Duration) -> Option<Granted> {
+        self.queue.pop_usual(now).map(grant)
     }
 
     /// Grants the next waiter in fair order; `None` when nobody waits.
-    #[inline(always)]
     pub(super) fn grant_next(&mut self, now: Duration, calls: &mut Calls) -> Option<Granted> {
-        let next = self
-            .queue
-            .pop_of_many(now, |other, why| calls.refuse(other, why))?;
-        // SAFETY: it was in the queue until now, so it has no answer, and the lock is held.
-        let waker = unsafe { next.item.answer(Answer::Granted) };
-        let class = next.account.class;
-        Some(Granted { class, waker })
+        self.queue
+            .pop(now, |other, why| calls.refuse(other, why))
+            .map(grant)
     }
 
     pub(super) fn expire(&mut self, now: Duration, calls: &mut Calls) {
@@ -112,15 +106,12 @@ impl Line {
     pub(super) fn refuse_all(&mut self, why: Refused, calls: &mut Calls) {
         self.queue.clear(why, |other, why| calls.refuse(other, why));
     }
+}
 
-    /// Takes out a waiter without an answer; its waker is to be dropped after the lock.
-    ///
-    /// # Safety
-    /// The waiter is in this line and has no answer.
-    pub(super) unsafe fn leave(&mut self, caller: Caller) -> Option<Waker> {
-        // SAFETY: as the caller promises; who has the line has its lock.
-        let (waker, handle) = unsafe { caller.leave() };
-        handle.and_then(|handle| self.queue.cancel(handle));
-        waker
-    }
+#[inline(always)]
+fn grant(next: Dispatched<Caller>) -> Granted {
+    let class = next.account.class;
+    // SAFETY: it was in the queue until now, and who has the line has its lock.
+    let waker = unsafe { next.item.answer(Answer::Granted) };
+    Granted { class, waker }
 }

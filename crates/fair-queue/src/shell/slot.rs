@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::FairQueue;
+use super::charge::Charge;
 use crate::queue::Account;
 
 /// A slot in use. Dropping it hands it to the next in fair order, also while a panic unwinds.
@@ -11,15 +12,15 @@ use crate::queue::Account;
 pub struct Slot {
     /// `None` once it was given back.
     queue: Option<FairQueue>,
-    account: Account,
+    charge: Charge,
 }
 
 impl Slot {
     #[inline]
-    pub(super) fn new(queue: FairQueue, account: Account) -> Self {
+    pub(super) fn new(queue: FairQueue, charge: Charge) -> Self {
         Self {
             queue: Some(queue),
-            account,
+            charge,
         }
     }
 
@@ -35,30 +36,30 @@ impl Slot {
         self.give_back(real_cost, Some(now));
     }
 
-    #[inline]
+    #[inline(always)]
     fn give_back(&mut self, real_cost: u64, now: Option<Duration>) {
         if let Some(queue) = self.queue.take() {
-            queue.release(&self.account, real_cost, now);
+            queue.release(&self.charge, real_cost, now);
         }
     }
 
     /// Whom the work was charged to.
     pub fn account(&self) -> Account {
-        self.account
+        self.charge.account()
     }
 }
 
 impl Drop for Slot {
     #[inline]
     fn drop(&mut self) {
-        self.give_back(self.account.cost, None);
+        self.give_back(self.charge.cost, None);
     }
 }
 
 impl fmt::Debug for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Slot")
-            .field("account", &self.account)
+            .field("account", &self.account())
             .finish_non_exhaustive()
     }
 }

@@ -6,8 +6,7 @@ use std::ptr::NonNull;
 use std::task::Waker;
 
 use crate::bug::{Bug, seeded};
-use crate::items::Handle;
-use crate::sync::{AtomicU32, Ordering, UnsafeCell};
+use crate::sync::{AtomicU32, Ordering};
 use crate::work::Refused;
 
 /// What a waiter is told.
@@ -39,16 +38,14 @@ impl Answer {
     }
 }
 
-/// Until there is an answer, the rest is the line's and touched under its lock only. From then on
-/// it is the owner's alone, and may be gone at any moment.
+/// Where its owner finds the answer. The line points here until then; from then on it is the owner's alone, and may be
+/// gone at any moment.
 pub(super) struct Waiter {
     answer: AtomicU32,
-    inner: UnsafeCell<Inner>,
     /// Touched by the line as long as it may touch the waiter, and by the owner when it takes it away: a model sees if
     /// the two meet. In the waiter itself it could be gone by then, with anything in its place.
     #[cfg(loom)]
-    life: std::sync::Arc<UnsafeCell<()>>,
-    /// The line points here.
+    life: std::sync::Arc<crate::sync::UnsafeCell<()>>,
     _pinned: PhantomPinned,
 }
 
@@ -59,25 +56,13 @@ impl Drop for Waiter {
     }
 }
 
-struct Inner {
-    waker: Option<Waker>,
-    /// Its place in the queue.
-    handle: Option<Handle>,
-}
-
 impl Waiter {
-    /// One who has that waker called.
     #[inline]
-    pub(super) fn new(waker: Waker) -> Self {
-        let inner = Inner {
-            waker: Some(waker),
-            handle: None,
-        };
+    pub(super) fn new() -> Self {
         Self {
             answer: AtomicU32::new(WAITING),
-            inner: UnsafeCell::new(inner),
             #[cfg(loom)]
-            life: std::sync::Arc::new(UnsafeCell::new(())),
+            life: std::sync::Arc::new(crate::sync::UnsafeCell::new(())),
             _pinned: PhantomPinned,
         }
     }
@@ -87,104 +72,56 @@ impl Waiter {
     pub(super) fn answer(&self) -> Option<Answer> {
         Answer::of(self.answer.load(Ordering::Acquire))
     }
-
-    /// # Safety
-    /// There is no answer yet, and the caller holds the lock of the line. `access` does not come
-    /// back here.
-    unsafe fn with<R>(&self, access: impl FnOnce(&mut Inner) -> R) -> R {
-        // SAFETY: as the caller promises, nobody else has access meanwhile.
-        self.inner.with_mut(|inner| access(unsafe { &mut *inner }))
-    }
 }
 
-/// A waiter in line, pinned where its owner has it until it was answered or has left.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Caller(NonNull<Waiter>);
+/// A waiter in line, pinned where its owner has it until it was answered or has left. Its waker is here, so that who
+/// has to call it need not look there first.
+#[derive(Debug)]
+pub(super) struct Caller {
+    waiter: NonNull<Waiter>,
+    waker: Waker,
+}
 
-// SAFETY: the line's lock and the answer hand what it points to from thread to thread.
-unsafe impl Send for Caller {}
-
-/// Each of these is called under the lock of the line.
 impl Caller {
     /// # Safety
-    /// The waiter stays where it is until it is answered or taken out of the line, and is used by
-    /// one line only.
-    pub(super) unsafe fn of(waiter: &Waiter) -> Self {
-        Self(NonNull::from(waiter))
+    /// The waiter stays where it is until it is answered or taken out of the line.
+    pub(super) unsafe fn new(waiter: &Waiter, waker: Waker) -> Self {
+        let waiter = NonNull::from(waiter);
+        Self { waiter, waker }
     }
 
-    /// # Safety
-    /// The lock is held, and the waiter has no answer.
-    pub(super) unsafe fn set_handle(self, handle: Handle) {
-        // SAFETY: it is there as long as it has no answer; the rest is the caller's promise.
-        unsafe { self.0.as_ref().with(|inner| inner.handle = Some(handle)) };
-    }
-
-    /// The last that the line does to a waiter: its owner may take it away as soon as it knows.
+    /// The last that is done to a waiter: its owner may take it away as soon as it knows. Its waker is to be called.
     ///
     /// # Safety
-    /// The lock is held, and the waiter has no answer.
-    pub(super) unsafe fn answer(self, answer: Answer) -> Option<Waker> {
-        // SAFETY: it is there as long as it has no answer; the rest is the caller's promise.
-        unsafe {
-            let waiter = self.0.as_ref();
-            #[cfg(loom)]
-            let life = waiter.life.clone();
-            if seeded(Bug::AnswerBeforeWaker) {
-                waiter.answer.store(answer.code(), Ordering::Release);
-            }
-            #[cfg(loom)]
-            life.with_mut(|_| ());
-            let waker = waiter.with(|inner| inner.waker.take());
+    /// It was in line until now, and the lock has been held since.
+    #[inline(always)]
+    pub(super) unsafe fn answer(self, answer: Answer) -> Waker {
+        // SAFETY: it is there as long as it has no answer, and who leaves does so under the lock.
+        let waiter = unsafe { self.waiter.as_ref() };
+        #[cfg(loom)]
+        let life = waiter.life.clone();
+        if seeded(Bug::AnswerTooEarly) {
             waiter.answer.store(answer.code(), Ordering::Release);
-            waker
         }
+        #[cfg(loom)]
+        life.with_mut(|_| ());
+        waiter.answer.store(answer.code(), Ordering::Release);
+        self.waker
     }
 
     /// Whether an answer would wake the task of that waker.
-    ///
-    /// # Safety
-    /// The lock is held, and the waiter has no answer.
-    pub(super) unsafe fn would_wake(self, newer: &Waker) -> bool {
-        let same = |waker: &Waker| waker.will_wake(newer);
-        // SAFETY: it is there as long as it has no answer; the rest is the caller's promise.
-        unsafe {
-            self.0
-                .as_ref()
-                .with(|inner| inner.waker.as_ref().is_some_and(same))
-        }
+    pub(super) fn would_wake(&self, newer: &Waker) -> bool {
+        self.waker.will_wake(newer)
     }
 
-    /// # Safety
-    /// The lock is held, and the waiter has no answer.
-    pub(super) unsafe fn replace_waker(self, newer: &mut Waker) {
-        let swap = |waker: &mut Waker| std::mem::swap(waker, newer);
-        // SAFETY: it is there as long as it has no answer; the rest is the caller's promise.
-        unsafe {
-            self.0.as_ref().with(|inner| {
-                inner.waker.as_mut().map(swap);
-            });
-        }
-    }
-
-    /// What it leaves behind: its waker, to be dropped after the lock, and its place.
-    ///
-    /// # Safety
-    /// The lock is held, and the waiter has no answer.
-    pub(super) unsafe fn leave(self) -> (Option<Waker>, Option<Handle>) {
-        // SAFETY: it is there as long as it has no answer; the rest is the caller's promise.
-        unsafe {
-            self.0
-                .as_ref()
-                .with(|inner| (inner.waker.take(), inner.handle))
-        }
+    /// Has that one called from now on; the one before is to be dropped after the lock.
+    pub(super) fn replace_waker(&mut self, newer: Waker) -> Waker {
+        std::mem::replace(&mut self.waker, newer)
     }
 }
 
-// SAFETY: what is inside is handed from thread to thread by the line's lock and by the answer.
-unsafe impl Send for Waiter {}
-// SAFETY: as above.
-unsafe impl Sync for Waiter {}
+// SAFETY: what it points to is shared through an atomic alone, and is there as long as it is in line.
+unsafe impl Send for Caller {}
 
 impl std::fmt::Debug for Waiter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

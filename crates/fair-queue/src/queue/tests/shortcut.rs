@@ -81,10 +81,9 @@ impl Way {
     fn pop(&mut self, now: Duration) -> Popped {
         let mut told = Vec::new();
         let tell = |item, _| told.push(item);
-        let next = match self.short {
-            true => self.queue.pop_of_many(now, tell),
-            false => self.queue.pop(now, tell),
-        };
+        let usual = self.short.then(|| self.queue.pop_usual(now)).flatten();
+        assert!(usual.is_none() || !self.queue.is_empty());
+        let next = usual.or_else(|| self.queue.pop(now, tell));
         self.accounts.extend(next.as_ref().map(|next| next.account));
         (next.map(|next| (next.item, next.account)), told)
     }

@@ -1,0 +1,91 @@
+//! What becomes of a slot that is given back: the next in fair order has it, or it is free.
+
+use std::time::Duration;
+
+use super::FairQueue;
+use super::charge::Charge;
+use super::line::{Calls, Line};
+use crate::bug::{Bug, seeded};
+use crate::settings::Class;
+use crate::sync::MutexGuard;
+
+impl FairQueue {
+    /// Gives a slot back or hands it over. Without anybody waiting nobody's share is at stake, and a
+    /// settlement would change nothing.
+    #[inline]
+    pub(super) fn release(&self, charge: &Charge, real_cost: u64, now: Option<Duration>) {
+        if self.shared.word.give_back() {
+            self.ends(charge.class());
+        } else {
+            self.hand_over(charge, real_cost, now);
+        }
+    }
+
+    #[cold]
+    fn hand_over(&self, charge: &Charge, real_cost: u64, now: Option<Duration>) {
+        let now = self.now_or(now);
+        let mut line = self.line();
+        if real_cost != charge.cost {
+            line.queue.settle(charge.account(), real_cost);
+        }
+        let in_debt = self.shared.word.in_debt();
+        let usual = if in_debt { None } else { line.grant_usual(now) };
+        let Some(granted) = usual else {
+            return self.hand_over_apart(line, charge.class(), now);
+        };
+        self.pass_count(charge.class(), granted.class);
+        drop(line);
+        granted.waker.wake();
+    }
+
+    /// The same where not all is as usual, out of the way of who seldom needs it.
+    #[inline(never)]
+    fn hand_over_apart(&self, mut line: MutexGuard<'_, Line>, from: Class, now: Duration) {
+        let mut calls = Calls::default();
+        let granted = match self.shared.word.in_debt() {
+            true => None,
+            false => line.grant_next(now, &mut calls),
+        };
+        match granted {
+            Some(granted) => {
+                self.pass_count(from, granted.class);
+                calls.add(granted.waker);
+            }
+            None => {
+                self.ends(from);
+                self.shared.word.remove_one();
+            }
+        }
+        self.unmark_if_empty(&line);
+        drop(line);
+        calls.ring();
+    }
+
+    /// From hand to hand within a class, the counts stay as they are.
+    #[inline(always)]
+    fn pass_count(&self, from: Class, to: Class) {
+        if from != to {
+            self.ends(from);
+            self.begins(to);
+        }
+    }
+
+    /// Grants as long as there are slots and waiters. Nobody else can take a slot meanwhile: the
+    /// mark that somebody waits is taken away last.
+    pub(super) fn fill(&self, line: &mut MutexGuard<'_, Line>, now: Duration, calls: &mut Calls) {
+        while !line.queue.is_empty() && self.shared.word.has_room() {
+            if let Some(granted) = line.grant_next(now, calls) {
+                self.shared.word.add_one();
+                self.begins(granted.class);
+                calls.add(granted.waker);
+            }
+        }
+        self.unmark_if_empty(line);
+    }
+
+    pub(super) fn unmark_if_empty(&self, line: &MutexGuard<'_, Line>) {
+        if line.queue.is_empty() && self.shared.word.is_queued() && !seeded(Bug::LeaveMark) {
+            self.shared.word.unmark();
+        }
+    }
+}
