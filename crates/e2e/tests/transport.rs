@@ -181,6 +181,35 @@ async fn a_framed_request_is_admitted_like_any_other() {
     node.end().await;
 }
 
+// req: GW-15, GW-19
+// attack: B-20, D-04
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_framed_request_is_as_long_as_its_head_says() {
+    let upstream = Upstream::start().await.unwrap();
+    let (node, frames) = start(&section(upstream.addr(), "")).await;
+    let send = |length: &'static str, body: &'static str| {
+        let url = ["--url", "http://gate.test/", "--method", "POST"];
+        let args = [&["send", &frames, body], &url[..], &["-H", length]].concat();
+        async move { oap(&args).await }
+    };
+    let honest = send("content-length: 3", "abc").await;
+    assert_eq!(honest.code, Some(0), "{}", honest.printed());
+    for (length, body) in [
+        ("content-length: 3", "abcd"),
+        ("content-length: 100", "abc"),
+        ("content-length: 5", ""),
+    ] {
+        let refused = send(length, body).await;
+        assert!(refused.stderr.starts_with("400\n"), "{}", refused.printed());
+        assert!(
+            refused.stdout.contains("body-broken"),
+            "{}",
+            refused.printed()
+        );
+    }
+    node.end().await;
+}
+
 // req: GW-19
 // attack: H-02
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

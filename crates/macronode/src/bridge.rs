@@ -10,7 +10,7 @@ use front_door::{Service as _, Upload, UploadError};
 use futures_util::future::BoxFuture;
 use futures_util::stream::StreamExt as _;
 use futures_util::{FutureExt as _, Stream};
-use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use http::uri::Scheme;
 use http::{Method, Request, Response, Uri, Version};
 use http_body::{Body as _, Frame, SizeHint};
@@ -70,11 +70,17 @@ impl Bridge {
         let mut first = body.next().await.transpose()?.unwrap_or_default();
         let head = RequestHead::take(&mut first)?;
         let fault = Arc::new(OnceLock::new());
-        let brought = Brought {
+        let mut brought = Brought {
             first,
             rest: body,
+            misstated: false,
             fault: fault.clone(),
         };
+        let brings = brought.size_hint().exact();
+        let said = said_length(&head.headers);
+        brought.misstated = brings
+            .zip(said)
+            .is_some_and(|(brings, said)| brings != said);
         let mut request = request(head, Upload::fed(brought), ask)?;
         if ask.tenant != 0 {
             request.extensions_mut().insert(claim(ask.tenant, &fault));
@@ -106,6 +112,11 @@ impl Handler for Bridge {
     fn handle<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, Result<Reply, Refusal>> {
         self.cross(ask).boxed()
     }
+}
+
+/// How long the head says the body is; what it says in two ways, or makes no sense, is the gateway's to refuse.
+fn said_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// That the credential says this tenant. Where it says another, or none, that is the fault of the frame.
@@ -193,6 +204,9 @@ fn reply(response: Response<Answer>) -> Result<Reply, Refusal> {
 struct Brought {
     first: Bytes,
     rest: Body,
+    /// It is all here, and is not as long as its head says. Then how long it is, is not told: the gateway takes it for
+    /// a stream, and finds out as with every other.
+    misstated: bool,
     /// What was wrong with the frames, for who answers.
     fault: Arc<OnceLock<Refusal>>,
 }
@@ -220,10 +234,13 @@ impl http_body::Body for Brought {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.first.is_empty() && self.rest.is_over()
+        !self.misstated && self.first.is_empty() && self.rest.is_over()
     }
 
     fn size_hint(&self) -> SizeHint {
+        if self.misstated {
+            return SizeHint::default();
+        }
         let (least, most) = self.rest.size();
         let first = self.first.len() as u64;
         let mut hint = SizeHint::new();
