@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use serde::Serialize;
-use strict_config::{ConfigText, Loaded, Sources, load, restart_needed};
+use strict_config::{ConfigText, Loaded, Loader, Sources, restart_needed};
 use tokio::time::MissedTickBehavior;
 
 use crate::Kernel;
@@ -182,6 +182,7 @@ pub fn together<S: 'static>(parts: Vec<Prepare<S>>) -> Prepare<S> {
 pub struct Reloader<C: ConfigText, S> {
     source: Source,
     sets: Vec<String>,
+    loader: Loader<C>,
     loaded: Lock<Loaded<C>>,
     live: Live<S>,
     settings: fn(&C) -> S,
@@ -228,6 +229,7 @@ where
         let reloader = Self {
             source,
             sets,
+            loader: loaded.loader(),
             loaded: Lock::new(&lock::CONFIG, loaded),
             live: live.clone(),
             settings,
@@ -349,7 +351,8 @@ where
             Ok(file) => file,
             Err(mistakes) => return Verdict::Invalid(mistakes.to_string()),
         };
-        let loaded = match load::<C>(&Sources::process(Some(file), self.sets.clone())) {
+        let sources = Sources::process(Some(file), self.sets.clone());
+        let loaded = match self.loader.load(&sources) {
             Ok(loaded) => loaded,
             Err(mistakes) => return Verdict::Invalid(mistakes.to_string()),
         };

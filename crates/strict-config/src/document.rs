@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde_json::Value;
 
 use crate::diff::{Change, compare};
 use crate::given::{Body, Given};
-use crate::load::ConfigText;
+use crate::load::{ConfigText, Loader};
 use crate::mistake::Origin;
 use crate::report::{join, quoted};
 use crate::secret::{MASK, Secret};
@@ -22,6 +23,7 @@ pub struct Loaded<C> {
     origins: BTreeMap<String, Origin>,
     /// Kept apart from the document, so that the document can be shown and a changed secret still be seen.
     secrets: BTreeMap<String, Secret>,
+    shape: Arc<Shape>,
 }
 
 impl<C: ConfigText> Loaded<C> {
@@ -37,12 +39,16 @@ impl<C: ConfigText> Loaded<C> {
 
     /// What is different in `new`, by key; secrets show only that they changed.
     pub fn diff(&self, new: &Self) -> Vec<Change> {
-        let shape = Shape::of::<C>();
         compare(
-            &shape,
+            &self.shape,
             (&self.document, &self.secrets),
             (&new.document, &new.secrets),
         )
+    }
+
+    /// Loads the next one for less than this one took.
+    pub fn loader(&self) -> Loader<C> {
+        Loader::by(self.shape.clone())
     }
 }
 
@@ -55,7 +61,7 @@ impl<C> fmt::Debug for Loaded<C> {
 }
 
 pub(crate) fn loaded<C: ConfigText>(
-    shape: &Shape,
+    shape: &Arc<Shape>,
     text: C,
     tree: &Given,
     origins: BTreeMap<String, Origin>,
@@ -69,6 +75,7 @@ pub(crate) fn loaded<C: ConfigText>(
         document,
         origins,
         secrets,
+        shape: shape.clone(),
     }
 }
 

@@ -55,7 +55,7 @@ mod toml_text;
 pub use audit::audit;
 pub use diff::{Change, restart_needed};
 pub use document::{Loaded, redact};
-pub use load::{ConfigText, Sources, load};
+pub use load::{ConfigText, Loader, Sources, load};
 pub use mistake::{Excerpt, Mistake, Mistakes, Origin};
 pub use read::{MAX_FILE_BYTES, SourceFile, read_file};
 pub use reference::{KeyDoc, reference};

@@ -4,6 +4,8 @@ mod build;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::marker::PhantomData;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -60,22 +62,47 @@ impl Sources {
 
 /// Puts a configuration together, or says everything that is wrong with it.
 pub fn load<C: ConfigText>(sources: &Sources) -> Result<Loaded<C>, Mistakes> {
-    let shape = Shape::of::<C>();
+    Loader::by(Arc::new(Shape::of::<C>())).load(sources)
+}
+
+/// Loads again and again by a schema that was read once: reading it is most of what loading a small file takes.
+#[derive(Debug)]
+pub struct Loader<C> {
+    shape: Arc<Shape>,
+    text: PhantomData<fn() -> C>,
+}
+
+impl<C: ConfigText> Loader<C> {
+    pub(crate) fn by(shape: Arc<Shape>) -> Self {
+        let text = PhantomData;
+        Self { shape, text }
+    }
+
+    /// As [`load`].
+    pub fn load(&self, sources: &Sources) -> Result<Loaded<C>, Mistakes> {
+        put_together(&self.shape, sources)
+    }
+}
+
+fn put_together<C: ConfigText>(
+    shape: &Arc<Shape>,
+    sources: &Sources,
+) -> Result<Loaded<C>, Mistakes> {
     let file = sources.file.as_ref();
     let mut findings = Findings::default();
 
-    let layer = file_layer(&shape, file, &mut findings);
+    let layer = file_layer(shape, file, &mut findings);
     let readable = layer.is_some();
     let mut tree = layer.unwrap_or_else(|| Given::empty(Place::Default));
-    let env = from_env(&shape, C::ENV_PREFIX, &sources.env, &mut findings);
-    let sets = from_sets(&shape, &sources.sets, &mut findings);
+    let env = from_env(shape, C::ENV_PREFIX, &sources.env, &mut findings);
+    let sets = from_sets(shape, &sources.sets, &mut findings);
     env.into_iter()
         .chain(sets)
         .for_each(|over| tree.merge(over));
 
-    let whole = readable && complete(&shape, &mut tree, "", &mut findings);
+    let whole = readable && complete(shape, &mut tree, "", &mut findings);
     let text = if whole {
-        build::build::<C>(&shape, &mut tree, &mut findings)
+        build::build::<C>(shape, &mut tree, &mut findings)
     } else {
         None
     };
@@ -83,8 +110,8 @@ pub fn load<C: ConfigText>(sources: &Sources) -> Result<Loaded<C>, Mistakes> {
     if let Some(text) = &text {
         weigh(text, &places, &mut findings);
     }
-    match (findings.into_mistakes(file, &shape), text) {
-        (None, Some(text)) => Ok(document::loaded(&shape, text, &tree, origins(places, file))),
+    match (findings.into_mistakes(file, shape), text) {
+        (None, Some(text)) => Ok(document::loaded(shape, text, &tree, origins(places, file))),
         (Some(mistakes), _) => Err(mistakes),
         (None, None) => unreachable!("what could not be built has been reported"),
     }

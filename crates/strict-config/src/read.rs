@@ -49,7 +49,8 @@ pub fn read_file(path: &Path) -> Result<SourceFile, Mistakes> {
     if !about.is_file() {
         return Err(refuse("is not a regular file".into(), "name a TOML file"));
     }
-    let bytes = read_capped(file).map_err(|error| refuse(error.to_string(), advice(&error)))?;
+    let bytes = read_capped(file, about.len())
+        .map_err(|error| refuse(error.to_string(), advice(&error)))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         let what = format!("is larger than the {MAX_FILE_BYTES} bytes a configuration may have");
         return Err(refuse(what, "check that this is the file you mean"));
@@ -77,10 +78,24 @@ fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// One byte past the cap tells that there is more, whatever size the file claims to have.
-fn read_capped(file: File) -> io::Result<Zeroizing<Vec<u8>>> {
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_FILE_BYTES as usize + 1));
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+/// One byte past the cap tells that there is more, whatever size the file claims to have. Room is made once for what
+/// it claims, and once more for all it may have where it claims less: what a vector leaves behind when it grows by
+/// itself is not wiped, and wiping the whole cap takes longer than all else of a small file.
+fn read_capped(file: File, claimed: u64) -> io::Result<Zeroizing<Vec<u8>>> {
+    let bytes = read_onto(&file, Zeroizing::default(), claimed.min(MAX_FILE_BYTES))?;
+    match bytes.len() as u64 > claimed {
+        true => read_onto(&file, bytes, MAX_FILE_BYTES),
+        false => Ok(bytes),
+    }
+}
+
+/// Goes on reading to one byte past `most`, in room of its own.
+fn read_onto(file: &File, before: Zeroizing<Vec<u8>>, most: u64) -> io::Result<Zeroizing<Vec<u8>>> {
+    let room = most as usize + 1;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(room));
+    bytes.extend_from_slice(&before);
+    let left = (room - before.len()) as u64;
+    file.take(left).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use strict_config::read_file;
+use strict_config::{load, read_file};
 
 use super::*;
 use crate::drain::{Outcome, Phase};

@@ -44,6 +44,20 @@ fn an_empty_file_is_the_defaults() {
     );
 }
 
+// req: KN-14
+#[test]
+fn what_is_loaded_again_is_judged_and_compared_as_at_first() {
+    let first = load::<Node>(&sources("name = \"a\"")).unwrap();
+    let again = first.loader();
+    let next = again.load(&sources("name = \"b\"")).unwrap();
+    let changes = first.diff(&next);
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes[0].key, "name");
+    let wrong = sources("nmae = 2\n");
+    let mistakes = again.load(&wrong).expect_err("has mistakes");
+    assert_eq!(mistakes.to_string(), refused(&wrong).to_string());
+}
+
 // req: KN-13
 // attack: I-02, I-03
 #[test]

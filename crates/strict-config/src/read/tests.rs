@@ -38,8 +38,19 @@ fn a_file_beyond_the_cap_is_refused_and_one_at_the_cap_is_read() {
 // attack: I-09
 #[test]
 fn a_file_whose_size_is_not_told_is_read_only_to_the_cap() {
-    let text = read_capped(File::open("/dev/zero").unwrap()).unwrap();
+    let text = read_capped(File::open("/dev/zero").unwrap(), 0).unwrap();
     assert_eq!(text.len() as u64, MAX_FILE_BYTES + 1);
+}
+
+#[test]
+fn a_file_that_has_another_size_than_it_claims_is_read_whole() {
+    let content = "key = 1\n".repeat(1000);
+    let file = written(content.as_bytes());
+    for claimed in [0, 1, 7_999, 8_000, 8_001, u64::MAX] {
+        let read = read_capped(File::open(file.path()).unwrap(), claimed).unwrap();
+        assert_eq!(*read, content.as_bytes(), "{claimed}");
+        assert!(claimed != 8_000 || read.capacity() < 10_000);
+    }
 }
 
 // req: KN-13
