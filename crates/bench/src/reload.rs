@@ -28,6 +28,8 @@ const LOST: &str = "lost during reloads";
 const P99: &str = "p99 during reloads";
 /// What a reload may cost those who do not notice it otherwise.
 const P99_RATIO: f64 = 1.5;
+/// What a node says of each config it takes.
+const TAKEN: &str = "new config in force";
 /// Below this nobody tells a p99 from another.
 const P99_FLOOR_MS: f64 = 1.0;
 
@@ -82,6 +84,9 @@ fn turn(stand: &Stand, kind: Kind, length: Duration) -> Result<Turn, String> {
         (loaded, reloads)
     });
     let (loaded, reloads) = (loaded?, reloads??);
+    if kind == Kind::Macronode {
+        were_taken(&server.end(), reloads)?;
+    }
     let all = &loaded.streams[0];
     Ok(Turn {
         quiet_p99_ms: quantile_ms(&quiet.streams[0].latency, 0.99),
@@ -93,13 +98,24 @@ fn turn(stand: &Stand, kind: Kind, length: Duration) -> Result<Turn, String> {
     })
 }
 
+/// A config that is refused costs less than one that is taken. Two that come close together may be one.
+fn were_taken(printed: &str, reloads: u64) -> Result<(), String> {
+    let taken = printed.matches(TAKEN).count() as u64;
+    match taken >= reloads / 2 {
+        true => Ok(()),
+        false => Err(format!(
+            "macronode is left out: it took {taken} of {reloads} configs"
+        )),
+    }
+}
+
 /// Each generation says something else, so that none can be passed over.
 fn config(kind: Kind, place: &Place, generation: usize) -> String {
     let size = macronode::Size {
         endpoints: &[place.origin],
         routes: generation % 2,
         connections: 16_384,
-        limit: 1_000 + generation % 2,
+        limit: 999 + generation % 2,
     };
     match kind {
         Kind::Nginx => nginx::reloading(place, generation),
@@ -218,6 +234,13 @@ mod tests {
         assert_eq!(met(vec![turn(0, 2.9, true)]), [true, true]);
         assert_eq!(met(vec![turn(1, 3.1, true)]), [false, false]);
         assert_eq!(met(vec![turn(0, 2.0, false)]), [true, false]);
+    }
+
+    #[test]
+    fn a_node_that_takes_no_config_is_not_measured() {
+        let printed = format!("{TAKEN}\n").repeat(5);
+        assert_eq!(were_taken(&printed, 10), Ok(()));
+        assert!(were_taken(&printed, 12).is_err());
     }
 
     #[test]
