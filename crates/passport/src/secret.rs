@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use aws_lc_rs::rand;
 use zeroize::Zeroizing;
 
 /// 32 random bytes, drawn once per process and kept over reloads, so that a tenant keeps its number.
@@ -31,9 +30,11 @@ impl fmt::Debug for Seed {
     }
 }
 
-/// Fresh bytes from the system's generator: for seeds, API keys, root keys, and the nonces of passports.
+/// Fresh bytes from the system's generator: for seeds, API keys, root keys, and the nonces of passports. From the
+/// system itself, since the generator of the library for cryptography gathers entropy of its own before its first
+/// byte, for some 30 ms, and a node that needs no other randomness would begin that much later.
 pub fn random<const N: usize>() -> Option<Zeroizing<[u8; N]>> {
     let mut bytes = Zeroizing::new([0; N]);
-    rand::fill(&mut bytes[..]).ok()?;
+    getrandom::fill(&mut bytes[..]).ok()?;
     Some(bytes)
 }
