@@ -182,20 +182,20 @@ async fn what_is_no_hello_gets_an_alert_at_most_and_no_time() {
         let before = secure.metric("tls_failures_total", &[]).await;
         let spent = used();
         let (answer, took) = said(&secure, &bytes).await;
-        // The hello is answered; that its sender says no more is seen when its time is over.
-        let waits = name == "close_notify after the hello";
+        // The hello is answered before it is seen that its sender says no more.
+        let greeted = name == "close_notify after the hello";
         let kinds: Vec<u8> = records(&answer).iter().map(|(kind, _)| *kind).collect();
         assert!(
-            waits || kinds.iter().all(|kind| *kind == ALERT),
+            greeted || kinds.iter().all(|kind| *kind == ALERT),
             "{name}: {kinds:?}"
         );
         assert!(!answer.windows(4).any(|word| word == b"HTTP"), "{name}");
         if let Some(alert) = alert {
             assert_eq!(records(&answer)[0].1[1], alert, "{name}");
         }
-        assert_eq!(took > HANDSHAKE / 2, waits, "{name}: {took:?}");
+        assert!(took < HANDSHAKE, "{name}: {took:?}");
         let failed = secure.metric("tls_failures_total", &[]).await - before;
-        assert_eq!(failed, u64::from(!waits), "{name}");
+        assert_eq!(failed, 1, "{name}");
         assert!(used() - spent < ms(500), "{name}: somebody spins");
     }
     secure.still_serves().await;

@@ -10,8 +10,6 @@ use bytes::{Bytes, BytesMut};
 use http_rules::forward::Forwarding;
 use kernel::net::TcpStream;
 use kernel::serve::Stay;
-use rustls::server::Acceptor;
-use tokio_rustls::LazyConfigAcceptor;
 
 use crate::door::{Cut, House};
 use crate::frames::PREFACE;
@@ -20,7 +18,7 @@ use crate::pulse::{Order, Stance, Watched, ticks};
 use crate::service::{Protocol, Service, Visit};
 use crate::settings::DoorSettings;
 use crate::socket::{Early, Socket, poll_sip};
-use crate::tls::{Tls, TlsFacts};
+use crate::tls::{self, Session, Tls};
 use crate::{h1, h2, proxy};
 
 /// A connection that has just come.
@@ -176,26 +174,21 @@ impl<S: Service> Arrival<S> {
         stream: Early,
         tls: &Tls,
         visit: &mut Visit,
-    ) -> Option<Box<tokio_rustls::server::TlsStream<Early>>> {
-        let failed = |error: std::io::Error| {
-            self.house.tls.failed(&error);
-            tracing::debug!(hop = %self.hop, %error, "no TLS");
-        };
-        // Only who has said something takes part in the work; who only holds a connection open does not.
-        let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await;
-        let hello = hello.map_err(failed).ok()?;
-        let _turn = self.house.tls.turns.acquire().await.ok()?;
-        let config = tls.config_for(&hello.client_hello());
-        let accepted = hello.into_stream(config).await;
-        let stream = accepted.map_err(failed).ok()?;
-        let (_, session) = stream.get_ref();
-        let facts = TlsFacts::new(session);
-        self.house.tls.agreed(&facts);
-        if session.alpn_protocol() == Some(b"h2") {
+    ) -> Option<Box<Session<Early>>> {
+        let desk = &self.house.tls;
+        let shaken = tls::shake_hands(stream, tls, &desk.turns).await;
+        let (session, facts) = shaken
+            .inspect_err(|error| {
+                desk.failed(error);
+                tracing::debug!(hop = %self.hop, %error, "no TLS");
+            })
+            .ok()?;
+        desk.agreed(&facts);
+        if session.protocol() == Some(b"h2") {
             visit.protocol = Protocol::H2;
         }
         visit.tls = Some(Arc::new(facts));
-        Some(Box::new(stream))
+        Some(session)
     }
 
     /// Whether the first bytes are those of HTTP/2; `None` if none come.

@@ -27,8 +27,8 @@ pub use service::{Fault, Protocol, Service, Visit};
 pub use settings::{DoorSettings, ProxyProtocol, Timeouts};
 pub use socket::poll_sip_of;
 pub use tls::{
-    CertificateFiles, ClientCertificate, ClientCertificates, KeyExchange, Tls, TlsError, TlsFacts,
-    TlsFiles,
+    CertificateFiles, ClientCertificate, ClientCertificates, KeyExchange, Session, Tls, TlsError,
+    TlsFacts, TlsFiles,
 };
 pub use upload::{Upload, UploadError};
 

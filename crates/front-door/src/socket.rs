@@ -7,7 +7,8 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes, BytesMut};
 use kernel::net::TcpStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_rustls::server::TlsStream;
+
+use crate::tls::Session;
 
 /// Bytes read at a time while nothing bigger is set up to take them.
 pub(crate) const SIP: usize = 2048;
@@ -28,7 +29,7 @@ impl Early {
 pub(crate) enum Socket {
     Plain(TcpStream),
     /// Boxed: most of a session's state lies here, and a plain connection should not make room for it.
-    Tls(Box<TlsStream<Early>>),
+    Tls(Box<Session<Early>>),
 }
 
 /// Reads a little, for those who have no buffer of their own yet. `Bytes` without any is the end.

@@ -4,17 +4,22 @@
 use std::fmt;
 use std::sync::Arc;
 
-use rustls::server::{ClientHello, ServerConnection};
-use rustls::{CipherSuite, NamedGroup, ProtocolVersion, ServerConfig};
+use rustls::server::ClientHello;
+use rustls::{CipherSuite, CommonState, NamedGroup, ProtocolVersion, ServerConfig};
 
+pub(crate) use handshake::shake_hands;
 pub use load::{CertificateFiles, ClientCertificates, KeyExchange, TlsError, TlsFiles};
 pub(crate) use refusal::{REASONS, reason};
+pub use session::Session;
 pub use subject::ClientCertificate;
 
+mod duct;
+mod handshake;
 mod load;
 mod names;
 mod refusal;
 mod secret;
+mod session;
 mod subject;
 
 /// The exchange that stands as long as either of its two halves does.
@@ -101,11 +106,12 @@ pub struct TlsFacts {
 }
 
 impl TlsFacts {
-    pub(crate) fn new(session: &ServerConnection) -> Self {
+    /// Of what was agreed on with a client that asked for this name.
+    pub(crate) fn new(session: &CommonState, server_name: Option<String>) -> Self {
         let certificate = session.peer_certificates().and_then(<[_]>::first);
         let group = session.negotiated_key_exchange_group();
         Self {
-            server_name: session.server_name().map(str::to_ascii_lowercase),
+            server_name,
             group: group_name(group.map(|group| group.name())),
             version: version_name(session.protocol_version()),
             resumed: session.handshake_kind() == Some(rustls::HandshakeKind::Resumed),

@@ -9,13 +9,10 @@ use kernel::net::TcpStream;
 use kernel::serve::{Door, IO_TIMEOUTS};
 use kernel::tree::Context;
 use rate_quota::Rate;
-use rustls::server::Acceptor;
-use tokio_rustls::LazyConfigAcceptor;
-use tokio_rustls::server::TlsStream;
 
 use super::comings::Comings;
 use super::{CUT, TlsDesk};
-use crate::tls::{Tls, TlsFacts};
+use crate::tls::{self, Session, Tls, TlsFacts};
 
 /// The porch of one door, shared by all who come.
 pub struct Porch {
@@ -52,34 +49,19 @@ impl Porch {
         stream: TcpStream,
         tls: &Tls,
         patience: Duration,
-    ) -> Option<(Box<TlsStream<TcpStream>>, TlsFacts)> {
-        match tokio::time::timeout(patience, self.agree(stream, tls)).await {
-            Ok(agreed) => agreed,
-            Err(_) => {
-                self.late.inc();
-                None
+    ) -> Option<(Box<Session<TcpStream>>, TlsFacts)> {
+        let shaken = tls::shake_hands(stream, tls, &self.tls.turns);
+        let Ok(shaken) = tokio::time::timeout(patience, shaken).await else {
+            self.late.inc();
+            return None;
+        };
+        match &shaken {
+            Ok((_, facts)) => self.tls.agreed(facts),
+            Err(error) => {
+                self.tls.failed(error);
+                tracing::debug!(%error, "no TLS");
             }
         }
-    }
-
-    async fn agree(
-        &self,
-        stream: TcpStream,
-        tls: &Tls,
-    ) -> Option<(Box<TlsStream<TcpStream>>, TlsFacts)> {
-        let failed = |error: std::io::Error| {
-            self.tls.failed(&error);
-            tracing::debug!(%error, "no TLS");
-        };
-        // Only who has said something takes part in the work; who only holds a connection open does not.
-        let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await;
-        let hello = hello.map_err(failed).ok()?;
-        let _turn = self.tls.turns.acquire().await.ok()?;
-        let config = tls.config_for(&hello.client_hello());
-        let accepted = hello.into_stream(config).await;
-        let stream = accepted.map_err(failed).ok()?;
-        let facts = TlsFacts::new(stream.get_ref().1);
-        self.tls.agreed(&facts);
-        Some((Box::new(stream), facts))
+        shaken.ok()
     }
 }

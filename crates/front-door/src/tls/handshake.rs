@@ -1,0 +1,63 @@
+//! How a TLS session begins: the hello decides by which configuration it is answered.
+
+use std::future::poll_fn;
+use std::io;
+
+use rustls::server::{Accepted, Acceptor, UnbufferedServerConnection};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
+
+use super::duct::Duct;
+use super::session::{Session, invalid};
+use super::{Tls, TlsFacts};
+
+/// Bytes of a hello: those of the longest message there may be.
+const MOST_OF_A_HELLO: usize = 64 * 1024;
+
+/// Agrees with whoever is at the other end. Only who has said something takes one of the `turns`; who only holds a
+/// connection open does not.
+pub(crate) async fn shake_hands<IO: AsyncRead + AsyncWrite + Unpin>(
+    io: IO,
+    tls: &Tls,
+    turns: &Semaphore,
+) -> io::Result<(Box<Session<IO>>, TlsFacts)> {
+    let mut duct = Duct::new(io);
+    let accepted = hear_hello(&mut duct).await?;
+    let _turn = turns.acquire().await.map_err(io::Error::other)?;
+    let (config, name) = {
+        let hello = accepted.client_hello();
+        let name = hello.server_name().map(str::to_ascii_lowercase);
+        (tls.config_for(&hello), name)
+    };
+    drop(accepted);
+    let session = UnbufferedServerConnection::new(config).map_err(invalid)?;
+    let mut session = Box::new(Session::new(duct, session));
+    poll_fn(|cx| session.poll_agree(cx)).await?;
+    let facts = TlsFacts::new(session.agreed(), name);
+    Ok((session, facts))
+}
+
+/// The hello, which stays with what came: the session begins with it once more.
+async fn hear_hello<IO: AsyncRead + AsyncWrite + Unpin>(
+    duct: &mut Duct<IO>,
+) -> io::Result<Accepted> {
+    let (mut acceptor, mut heard) = (Acceptor::default(), 0);
+    loop {
+        while heard < duct.incoming.len() {
+            heard += acceptor.read_tls(&mut &duct.incoming[heard..])?;
+            match acceptor.accept() {
+                Ok(Some(accepted)) => return Ok(accepted),
+                Ok(None) => {}
+                Err((error, mut alert)) => {
+                    alert.write_all(&mut duct.outgoing)?;
+                    // What was wrong matters more than whether the peer could be told.
+                    let _told = poll_fn(|cx| duct.poll_flush(cx)).await.is_ok();
+                    return Err(invalid(error));
+                }
+            }
+        }
+        if poll_fn(|cx| duct.poll_fill(cx, MOST_OF_A_HELLO)).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}
