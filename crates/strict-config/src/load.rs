@@ -187,10 +187,10 @@ fn report_syntax(errors: &[toml::de::Error], lines: &Lines<'_>, findings: &mut F
 fn weigh<C: ConfigText>(text: &C, places: &BTreeMap<String, Place>, findings: &mut Findings) {
     let mut report = Report::default();
     text.contradictions(&mut report);
-    for found in report.found {
-        if found.keys.iter().any(|key| findings.taints(key)) {
-            continue;
-        }
+    // Judged by what was wrong before any of them: one does not hide another.
+    let mut found = report.found;
+    found.retain(|found| !found.keys.iter().any(|key| findings.taints(key)));
+    for found in found {
         let written = found
             .keys
             .iter()

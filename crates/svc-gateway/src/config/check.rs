@@ -1,6 +1,8 @@
 //! What in a `[gateway]` section contradicts itself, or names what is not there.
 
+use http::header::{CONTENT_LENGTH, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TRAILER};
 use http::{HeaderName, HeaderValue};
+use http_rules::forward::is_hop_by_hop;
 use strict_config::Report;
 
 use super::{
@@ -192,6 +194,9 @@ fn names(text: &GatewayText, report: &mut Report) {
 fn route(gateway: &GatewayText, text: &RouteText, report: &mut Report) {
     if let Err(MatcherError { key, what, remedy }) = Matcher::compile(text) {
         report.contradiction(&[key], what, remedy);
+    } else if let Err(what) = Rewrite::compile(text) {
+        let remedy = "write a path such as /v2; in an expression's, ${1} is a group";
+        report.contradiction(&["rewrite"], what, remedy);
     }
     let ways = [
         text.upstream.is_some(),
@@ -241,13 +246,6 @@ fn route(gateway: &GatewayText, text: &RouteText, report: &mut Report) {
             "use 301, 302, 303, 307 or 308",
         );
     }
-    if let Err(what) = Rewrite::compile(text) {
-        report.contradiction(
-            &["rewrite"],
-            what,
-            "write a path such as /v2; in an expression's, ${1} is a group",
-        );
-    }
     if text.waiting.is_some() && text.inflight.is_none() {
         let what = "nobody waits for a route that has no bound";
         report.contradiction(&["waiting", "inflight"], what, "set inflight too");
@@ -258,9 +256,13 @@ fn route(gateway: &GatewayText, text: &RouteText, report: &mut Report) {
 fn headers(text: &RouteText, report: &mut Report) {
     let set = text.set_request.iter().chain(&text.set_response);
     for (name, value) in set {
-        if name.parse::<HeaderName>().is_err() || HeaderValue::from_str(value).is_err() {
+        let parsed = name.parse::<HeaderName>();
+        if parsed.is_err() || HeaderValue::from_str(value).is_err() {
             let what = format!("`{name}` or its value is no header");
             report.contradiction(&["set_request", "set_response"], what, "use visible ASCII");
+        } else if parsed.is_ok_and(|name| is_ours(&name)) {
+            let what = format!("`{name}` is about a connection, or how a message is framed on it");
+            report.contradiction(&["set_request", "set_response"], what, "leave it out");
         }
     }
     for name in text.remove_request.iter().chain(&text.remove_response) {
@@ -273,6 +275,12 @@ fn headers(text: &RouteText, report: &mut Report) {
             );
         }
     }
+}
+
+/// What only who speaks on a connection can say.
+fn is_ours(name: &HeaderName) -> bool {
+    let to_the_next = matches!(*name, PROXY_AUTHENTICATE | PROXY_AUTHORIZATION);
+    matches!(*name, CONTENT_LENGTH | TRAILER) || is_hop_by_hop(name) && !to_the_next
 }
 
 fn check_upstream(text: &UpstreamText, report: &mut Report) {

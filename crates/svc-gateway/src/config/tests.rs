@@ -90,6 +90,18 @@ fn what_contradicts_is_told_with_its_place_and_what_to_do() {
             "does not begin at the root",
         ),
         (
+            "routes = [{ upstream = 'main', regex = '/(a)', rewrite = '/$2' }]",
+            "no group `2`",
+        ),
+        (
+            "routes = [{ upstream = 'main', set_request = { Connection = 'close' } }]",
+            "about a connection",
+        ),
+        (
+            "routes = [{ upstream = 'main', set_response = { content-length = '5' } }]",
+            "about a connection",
+        ),
+        (
             "routes = [{ upstream = 'main', waiting = 3 }]",
             "set inflight too",
         ),
@@ -145,14 +157,20 @@ fn what_contradicts_is_told_with_its_place_and_what_to_do() {
 #[test]
 fn several_contradictions_are_told_at_once() {
     let text = format!(
-        "{TO}proxy_protocol = true\nqueue = {{ items = 1, per_tenant = 2 }}\nroutes = [{{ upstream = 'a' }}]\n"
+        "{TO}proxy_protocol = true\nqueue = {{ items = 1, per_tenant = 2 }}\n\
+         routes = [{{ upstream = 'a', rewrite = 'x' }}, {{ upstream = 'b', waiting = 1 }}, \
+         {{ regex = '(', upstream = 'main', rewrite = '/$1' }}]\n"
     );
     let said = mistakes(&text);
     for part in [
         "set trusted_hops",
         "lower queue.per_tenant",
         "no upstream `a`",
+        "does not begin at the root",
+        "no upstream `b`",
+        "set inflight too",
+        "no regular expression",
     ] {
-        assert!(said.contains(part), "{said}");
+        assert_eq!(said.matches(part).count(), 1, "{part}: {said}");
     }
 }
