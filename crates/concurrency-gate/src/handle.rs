@@ -67,8 +67,20 @@ impl<K> KeyHandle<K> {
         Ok(Lease::new(Keep::owned(node), pass, now))
     }
 
-    /// A slot if one is free, else the handle, to wait by; the attempt is not counted.
+    /// Whether it is that key's, with an entry of its own.
     #[cfg(feature = "tower")]
+    #[inline]
+    pub(crate) fn is_own_of(&self, key: &K) -> bool
+    where
+        K: Eq,
+    {
+        self.spare.is_none() && self.node.key == *key
+    }
+
+    /// A slot if one is free, else the handle, to wait by; the attempt is not counted. Always part of who asks: else
+    /// the lease would go through memory on its way there, in parts.
+    #[cfg(feature = "tower")]
+    #[inline(always)]
     pub(crate) fn enter_at_once(self, now: Duration) -> Result<Lease<'static, K>, Self> {
         // Chosen once: entering changes which of two is the less busy.
         let which = self.less_busy();

@@ -15,6 +15,7 @@ use tower_service::Service;
 use crate::breaker::Outcome;
 use crate::enter::Enter;
 use crate::gate::Gate;
+use crate::handle::KeyHandle;
 use crate::lease::Lease;
 use crate::rejection::Rejection;
 
@@ -31,10 +32,29 @@ pub struct GateLayer<K, Key, Clock> {
     rules: Arc<Rules<K, Key, Clock>>,
 }
 
-/// A service behind a gate.
+/// A service behind a gate. It keeps the key it was last asked for, since the next request is often of the same; as
+/// long as it lives, that one is not evicted. A clone begins without.
 pub struct GateService<S, K, Key, Clock> {
     inner: S,
     rules: Arc<Rules<K, Key, Clock>>,
+    last: Option<KeyHandle<K>>,
+}
+
+impl<S, K: Hash + Eq + Clone, Key, Clock> GateService<S, K, Key, Clock> {
+    #[inline]
+    fn handle(&mut self, key: &K, now: Duration) -> KeyHandle<K> {
+        match &self.last {
+            Some(last) if last.is_own_of(key) => last.clone(),
+            _ => self.look_up(key, now),
+        }
+    }
+
+    fn look_up(&mut self, key: &K, now: Duration) -> KeyHandle<K> {
+        let handle = self.rules.gate.handle(key, now);
+        // One that shares entries may have its own the next time.
+        self.last = (!handle.is_shared()).then(|| handle.clone());
+        handle
+    }
 }
 
 impl<K, Key, Clock> GateLayer<K, Key, Clock> {
@@ -53,6 +73,7 @@ impl<S, K, Key, Clock> Layer<S> for GateLayer<K, Key, Clock> {
         GateService {
             inner,
             rules: Arc::clone(&self.rules),
+            last: None,
         }
     }
 }
@@ -74,7 +95,8 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         let now = (self.rules.clock)();
-        let handle = self.rules.gate.handle(&(self.rules.key)(&request), now);
+        let key = (self.rules.key)(&request);
+        let handle = self.handle(&key, now);
         let stage = match handle.enter_at_once(now) {
             Ok(lease) => Stage::Inside {
                 response: self.inner.call(request),
@@ -220,6 +242,7 @@ impl<S: Clone, K, Key, Clock> Clone for GateService<S, K, Key, Clock> {
         Self {
             inner: self.inner.clone(),
             rules: Arc::clone(&self.rules),
+            last: None,
         }
     }
 }

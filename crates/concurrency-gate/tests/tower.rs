@@ -164,3 +164,31 @@ async fn errors_of_the_service_open_the_breaker() {
     };
     assert_eq!(rejection.reason(), Reason::BreakerOpen);
 }
+
+// req: GT-05, GT-13
+#[tokio::test(start_paused = true)]
+async fn a_service_keeps_the_last_key_from_being_forgotten_and_no_other() {
+    let gate = Gate::new(GateConfig {
+        min_idle_age: SECOND,
+        ..GateConfig::new(Limit::fixed(1))
+    });
+    let gate = gate.expect("the settings make sense");
+    let clock = origin();
+    let layer = GateLayer::new(gate.clone(), |request: &u8| *request, clock.clone());
+    let mut service = layer.layer(Slow::default());
+    for key in [1, 1, 2, 2, 3] {
+        assert_eq!(service.call(key).await, Ok(key));
+    }
+    sleep(10 * SECOND).await;
+    let swept = gate.sweep(clock());
+    assert_eq!(
+        (swept.evicted, swept.kept),
+        (2, 1),
+        "of three keys, one is kept"
+    );
+    let clone = service.clone();
+    drop(service);
+    sleep(10 * SECOND).await;
+    assert_eq!(gate.sweep(clock()).kept, 0, "a clone holds on to nothing");
+    drop(clone);
+}
