@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use e2e::gateway::{Gateway, to};
+use e2e::gateway::{Gateway, ROOMY, to};
 use testkit::frames::kind::{DATA, GOAWAY, HEADERS, RST_STREAM, WINDOW_UPDATE};
 use testkit::frames::{END_HEADERS, END_STREAM, Peer, block, frame};
 use testkit::upstream::filler;
@@ -121,7 +121,11 @@ async fn posts(gateway: &Gateway, many: usize, length: usize) -> Vec<(u16, bool)
 }
 
 fn section(origin: SocketAddr) -> String {
-    to(origin, "protocol = \"http2\"\nlimit = 100")
+    let to = to(
+        origin,
+        "protocol = \"http2\"\nlimit = 100\nadaptive = false",
+    );
+    format!("{ROOMY}{to}")
 }
 
 /// The same, with one try for each.
