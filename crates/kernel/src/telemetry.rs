@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tracing::dispatcher::{self, Dispatch};
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::JsonFields;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Layer, Registry, fmt, reload};
 
@@ -13,9 +14,11 @@ use crate::queue::{OnFull, QueueSpec};
 use crate::{Kernel, limits, queue};
 
 mod escape;
+mod json;
 mod level;
 mod line;
 mod panics;
+mod stamp;
 mod writer;
 
 #[cfg(feature = "otlp")]
@@ -25,6 +28,7 @@ pub mod trace_specs;
 pub use level::{LevelError, check_level};
 pub use writer::WRITE_ERRORS;
 
+use json::Json;
 use line::Lines;
 use writer::Writer;
 
@@ -114,9 +118,8 @@ fn assemble(
     let base = fmt::layer().with_writer(Lines::new(sender, settings.format));
     let shaped: Extra = match settings.format {
         Format::Json => base
-            .json()
-            .flatten_event(true)
-            .with_span_list(false)
+            .fmt_fields(JsonFields::new())
+            .event_format(Json)
             .boxed(),
         Format::Human => base
             .compact()

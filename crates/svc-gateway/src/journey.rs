@@ -286,7 +286,7 @@ impl Journey {
         tracing::info!(
             target: "access",
             id = self.id.to_str().unwrap_or(""),
-            %method,
+            method = method.as_str(),
             path = uri.path(),
             route = self.route.as_ref().map_or("", |route| &route.name),
             upstream = self.backend.as_ref().map_or("", |backend| &backend.name),

@@ -1,14 +1,12 @@
 //! From an event to a line in the queue, and never an endless one.
 
-use std::borrow::Cow;
 use std::io;
+use std::thread;
 
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 
-use super::Format;
+use super::{Format, stamp};
 use crate::queue::Sender;
 
 /// Bytes of a line; the queue's memory is bounded by this times its capacity.
@@ -43,6 +41,11 @@ impl io::Write for &Lines {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         // Refused only once the log is closed: then nobody is there to read it.
         let _closed = self.sender.try_send(line(event, self.format));
+        if self.sender.len() == self.sender.capacity() / 2 {
+            // Where both have one core and who runs is not interrupted, the writer has not come to write. Said once on
+            // the way to a full queue: a sink that is stuck slows nobody.
+            thread::yield_now();
+        }
         Ok(event.len())
     }
 
@@ -80,13 +83,11 @@ pub(super) fn notice(format: Format, message: &str) -> Line {
     format!("{text}\n").into_bytes().into()
 }
 
-/// As the formatter writes it.
-fn timestamp() -> Cow<'static, str> {
-    let mut text = String::new();
-    match SystemTime.format_time(&mut Writer::new(&mut text)) {
-        Ok(()) => text.into(),
-        Err(_) => "<unknown time>".into(),
-    }
+/// As the formatters write it.
+fn timestamp() -> String {
+    let mut text = Vec::new();
+    stamp::write_now(&mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 #[cfg(test)]

@@ -197,6 +197,49 @@ fn a_json_line_is_an_object_with_flat_fields_and_its_span() {
     assert!(timestamp.ends_with('Z') && timestamp.as_bytes()[10] == b'T');
 }
 
+// attack: K-20
+#[test]
+fn a_json_line_says_what_was_meant_whatever_a_peer_puts_into_it() {
+    let log = log(Format::Json, "info");
+    let agent = "curl\"},{\\ \r\n\u{0}\u{1f}\u{7f}\u{1b}[2J ü \u{2028}";
+    let error = io::Error::other(agent);
+    log.with(|| {
+        let span = info_span!("outer", inside = agent);
+        let _entered = span.enter();
+        info!(
+            plain = agent,
+            shown = %agent,
+            debugged = ?agent,
+            error = &error as &(dyn std::error::Error + 'static),
+            least = i64::MIN,
+            most = u64::MAX,
+            part = -0.125,
+            none = f64::NAN,
+            yes = true,
+            nothing = Option::<u64>::None,
+            "seen {agent}"
+        );
+        info!("and again");
+    });
+    let lines = log.lines();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let objects = objects(&lines);
+    let object = &objects[0];
+    assert_eq!(object["message"], format!("seen {agent}"));
+    for name in ["plain", "shown", "error"] {
+        assert_eq!(object[name], agent, "{name}");
+    }
+    assert_eq!(object["debugged"], format!("{agent:?}"));
+    assert_eq!(object["span"]["inside"], agent);
+    assert_eq!(object["least"], i64::MIN);
+    assert_eq!(object["most"], u64::MAX);
+    assert_eq!(object["part"], -0.125);
+    assert!(object["none"].is_null());
+    assert_eq!(object["yes"], true);
+    assert!(object.get("nothing").is_none());
+    assert_eq!(objects[1]["message"], "and again");
+}
+
 #[test]
 fn a_peer_cannot_forge_a_line_or_move_the_cursor_of_who_reads() {
     let log = log(Format::Human, "info");
