@@ -15,6 +15,7 @@ use crate::door::{Cut, House};
 use crate::frames::PREFACE;
 use crate::line::{Line, Patience};
 use crate::pulse::{Order, Stance, Watched, ticks};
+use crate::reminder::Reminder;
 use crate::service::{Protocol, Service, Visit};
 use crate::settings::DoorSettings;
 use crate::socket::{Early, Socket, poll_sip};
@@ -57,6 +58,7 @@ impl<S: Service> Arrival<S> {
             tls: None,
             protocol: Protocol::H1,
             forwarding: Forwarding::new(self.hop.ip(), false),
+            reminder: Reminder::none(),
         };
         let mut early = Bytes::new();
         let proxied = self.settings.proxy_protocol.trusts(self.hop.ip());
@@ -99,6 +101,10 @@ impl<S: Service> Arrival<S> {
             visit.forwarding = Forwarding::new(visit.peer.ip(), visit.tls.is_some());
         }
         let protocol = visit.protocol;
+        if protocol == Protocol::H1 {
+            let clock = self.house.desk.clock.clone();
+            visit.reminder = Reminder::new(self.pulse.shared(), clock);
+        }
         let line = Arc::new(Line {
             desk: self.house.desk.clone(),
             pulse: self.pulse,

@@ -97,7 +97,7 @@ impl Clockwork {
             if pulse.stopped.load(Ordering::Acquire) {
                 return false;
             }
-            let deadlines = [&pulse.read, &pulse.write, &pulse.part];
+            let deadlines = [&pulse.read, &pulse.write, &pulse.part, &pulse.answer];
             let late = deadlines.map(|deadline| deadline.look(now));
             if late.contains(&true) {
                 pulse.waker.wake();
@@ -190,6 +190,13 @@ pub(crate) enum Order {
 #[derive(Debug)]
 pub(crate) struct Watched(Arc<Pulse>);
 
+impl Watched {
+    /// The pulse itself, for who lives no longer.
+    pub(crate) fn shared(&self) -> Arc<Pulse> {
+        self.0.clone()
+    }
+}
+
 impl Deref for Watched {
     type Target = Pulse;
 
@@ -214,6 +221,8 @@ pub(crate) struct Pulse {
     pub(crate) write: Deadline,
     /// For what has begun to come among other things.
     pub(crate) part: Deadline,
+    /// For the answer to what was asked, see [`Reminder`](crate::Reminder).
+    pub(crate) answer: Deadline,
     stance: AtomicU8,
     /// The tick at which the stance was taken.
     since: AtomicU32,

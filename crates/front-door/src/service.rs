@@ -9,6 +9,7 @@ use http::{Request, Response};
 use http_body::Body;
 use http_rules::forward::Forwarding;
 
+use crate::reminder::Reminder;
 use crate::sealed::Sealed;
 use crate::tls::TlsFacts;
 use crate::upload::Upload;
@@ -62,6 +63,8 @@ pub struct Visit {
     pub protocol: Protocol,
     /// What the next server is told about the client: made once, for all requests of the connection.
     pub forwarding: Forwarding,
+    /// Comes before the deadline of a request, where there is one request at a time.
+    pub reminder: Reminder,
 }
 
 /// A version of HTTP that a connection speaks.

@@ -99,9 +99,10 @@ async fn travel(
     let standing = charge(&plan, route, caller, journey.began)?;
     let host = own_host(&authority, parts);
     (draft.host, draft.length, draft.most_bytes) = (host, length, most_bytes);
+    let left = until.saturating_sub(journey.began);
     let arrived = {
         let on_time = pin!(proceed(journey, backend, route, draft, visit, until));
-        in_time(on_time, plan.shared.timeline.instant(until)).await
+        in_time(on_time, visit, left, plan.shared.timeline.instant(until)).await
     };
     match arrived {
         Some(arrived) => arrived.map(|arrival| arrival.with(standing)),
@@ -109,12 +110,29 @@ async fn travel(
     }
 }
 
-/// What comes of it until then. It stays where it is: moving it into a timeout would copy all it will ever hold.
-async fn in_time<F: Future>(mut work: Pin<&mut F>, until: Instant) -> Option<F::Output> {
-    let mut late = pin!(tokio::time::sleep_until(until));
-    poll_fn(|cx| match work.as_mut().poll(cx) {
-        Poll::Ready(done) => Poll::Ready(Some(done)),
-        Poll::Pending => late.as_mut().poll(cx).map(|()| None),
+/// What comes of it until then, which is so far away. It stays where it is: moving it into a timeout would copy all it
+/// will ever hold. The timer is made when the time comes near, which nearly none lives to see.
+async fn in_time<F: Future>(
+    mut work: Pin<&mut F>,
+    visit: &Visit,
+    left: Duration,
+    until: Instant,
+) -> Option<F::Output> {
+    let mut reminded = None;
+    let mut late = pin!(None);
+    poll_fn(|cx| {
+        if let Poll::Ready(done) = work.as_mut().poll(cx) {
+            return Poll::Ready(Some(done));
+        }
+        let reminder = &visit.reminder;
+        if *reminded.get_or_insert_with(|| reminder.set(left)) && !reminder.has_come(cx) {
+            return Poll::Pending;
+        }
+        if late.is_none() {
+            late.set(Some(tokio::time::sleep_until(until)));
+        }
+        let late = late.as_mut().as_pin_mut();
+        late.map_or(Poll::Pending, |late| late.poll(cx).map(|()| None))
     })
     .await
 }

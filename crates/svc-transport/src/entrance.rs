@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use front_door::{Porch, Protocol, Visit};
+use front_door::{Porch, Protocol, Reminder, Visit};
 use http_rules::forward::Forwarding;
 use kernel::drain::Stage;
 use kernel::limits;
@@ -112,6 +112,7 @@ async fn introduce(
         tls: None,
         protocol: Protocol::H2,
         forwarding: Forwarding::new(peer.ip(), settings.tls.is_some()),
+        reminder: Reminder::none(),
     };
     let Some(tls) = &settings.tls else {
         let connection = Connection::new(stream, house, settings, visit);

@@ -44,6 +44,7 @@ fn visit(local: &str, client: Option<ClientCertificate>) -> Visit {
         forwarding: Forwarding::new(local.ip(), tls.is_some()),
         tls: tls.map(Arc::new),
         protocol: Protocol::H1,
+        reminder: front_door::Reminder::none(),
     }
 }
 

@@ -178,6 +178,7 @@ impl Good {
             forwarding: Forwarding::new(self.local.ip(), false),
             tls: tls.map(Arc::new),
             protocol: Protocol::H1,
+            reminder: front_door::Reminder::none(),
         };
         answer(overlay, request, &visit).await
     }
