@@ -12,7 +12,7 @@ use http1_wire::{Framing, Request, Terms, Unreadable, spare};
 
 use crate::door::{House, Panicked};
 use crate::reply::Whole;
-use crate::service::{Fault, Service};
+use crate::service::{Fault, Service, Visit};
 use crate::upload::Upload;
 use feed::Feed;
 use seat::{Heard, Seat};
@@ -65,11 +65,11 @@ enum After {
 
 /// The life between two naps; returns the socket if there is to be another.
 async fn awake<S: Service>(house: &House<S>, wire: Wire) -> Option<Wire> {
-    let mut seat = Seat::new(wire);
+    let (line, mut seat) = (wire.line.clone(), Seat::new(wire));
     loop {
         let after = match seat.hear().await {
-            Heard::Request(request) => exchange(house, &mut seat, request).await,
-            Heard::Unreadable(why) => refuse(house, &mut seat, why).await,
+            Heard::Request(request) => exchange(house, &line.visit, &mut seat, request).await,
+            Heard::Unreadable(why) => refuse(house, &line.visit, &mut seat, why).await,
             Heard::Nap => return Some(seat.nap()),
             Heard::Over => After::Ends { unread: false },
             Heard::Lost => After::Lost,
@@ -100,6 +100,7 @@ async fn awake<S: Service>(house: &House<S>, wire: Wire) -> Option<Wire> {
 )]
 fn exchange<S: Service>(
     house: &House<S>,
+    visit: &Visit,
     seat: &mut Seat,
     head: Request,
 ) -> impl Future<Output = After> + Send {
@@ -109,10 +110,9 @@ fn exchange<S: Service>(
         let begun = poll_fn(|cx| Poll::Ready(Feed::begin(&head, &mut seat.wire, cx)));
         let (mut feed, upload) = begun.await;
         let (request, promise) = assemble(head, upload);
-        let line = seat.line.clone();
         let called = {
             let mut request = Some(request);
-            let mut call = pin!(house.call(&mut request, &line.visit));
+            let mut call = pin!(house.call(&mut request, visit));
             poll_fn(|cx| {
                 loop {
                     if let Poll::Ready(answer) = call.as_mut().poll(cx) {
@@ -139,7 +139,7 @@ fn exchange<S: Service>(
                 after
             }
             Some(Err(Panicked)) => {
-                let refusal = house.service.refuse(Fault::Panic, &line.visit);
+                let refusal = house.service.refuse(Fault::Panic, visit);
                 respond(seat, feed, refusal.map(Whole), terms, None).await
             }
             None => After::Lost,
@@ -210,14 +210,19 @@ where
 }
 
 /// Answers what is no request.
-async fn refuse<S: Service>(house: &House<S>, seat: &mut Seat, why: Unreadable) -> After {
+async fn refuse<S: Service>(
+    house: &House<S>,
+    visit: &Visit,
+    seat: &mut Seat,
+    why: Unreadable,
+) -> After {
     let fault = match why {
         Unreadable::Malformed(_) => Fault::Malformed,
         Unreadable::HeadTooLarge(_) => Fault::HeadTooLarge,
         Unreadable::TargetTooLong => Fault::TargetTooLong,
     };
     seat.wire.works();
-    let refusal = house.service.refuse(fault, &seat.line.visit);
+    let refusal = house.service.refuse(fault, visit);
     let answer = refusal.map(Whole);
     match respond(seat, Feed::none(), answer, Terms::UNREADABLE, None).await {
         After::Lost => After::Lost,

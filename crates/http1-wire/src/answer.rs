@@ -19,10 +19,14 @@ pub struct Asked {
 impl Asked {
     /// By this request.
     pub fn by(method: &Method, headers: &HeaderMap) -> Self {
+        Self::new(method, headers.contains_key(header::UPGRADE))
+    }
+
+    pub(crate) fn new(method: &Method, upgrade: bool) -> Self {
         Self {
             head: *method == Method::HEAD,
             connect: *method == Method::CONNECT,
-            upgrade: headers.contains_key(header::UPGRADE),
+            upgrade,
         }
     }
 }

@@ -1,10 +1,17 @@
 //! The head of a request, and how its body is framed.
 
 use http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE,
-    HOST, HeaderMap, HeaderName, MAX_FORWARDS, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING,
+    AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE,
+    CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, SET_COOKIE, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
 };
 use http::{Method, Uri};
+
+use crate::answer::Asked;
+use crate::fields::{self, lists};
+
+/// A name and its value.
+pub type Field = (HeaderName, HeaderValue);
 
 /// What is asked for, lent for as long as it takes to say it: the same can be asked again.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +22,9 @@ pub struct Ask<'a> {
     pub uri: &'a Uri,
     /// The fields. How the body is framed is not theirs to say.
     pub headers: &'a HeaderMap,
+    /// Said besides, by who passes a request on: a list costs a fraction of what a map does. None of them is named like
+    /// one of the fields, is about the connection or the length of the body, or is `Host`.
+    pub more: &'a [Field],
 }
 
 impl<'a> Ask<'a> {
@@ -24,7 +34,15 @@ impl<'a> Ask<'a> {
             method: &parts.method,
             uri: &parts.uri,
             headers: &parts.headers,
+            more: &[],
         }
+    }
+
+    /// All fields in one map.
+    pub fn fields(&self) -> HeaderMap {
+        let mut fields = self.headers.clone();
+        fields.extend(self.more.iter().cloned());
+        fields
     }
 }
 
@@ -46,32 +64,49 @@ pub enum Sending {
     Chunked,
 }
 
+/// What has been asked for, as far as the rest of the exchange depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// How the body is to be sent.
+    pub sending: Sending,
+    /// What the answer is read by.
+    pub asked: Asked,
+    /// Whether another request may follow.
+    pub keeps: bool,
+}
+
 /// Writes a request's head; `host` is who it is for where the request does not say.
 pub fn write_head(
     out: &mut Vec<u8>,
     ask: &Ask<'_>,
     host: impl FnOnce() -> String,
     payload: Payload,
-) -> Sending {
+) -> Written {
     write_first_line(out, ask);
-    let mut named = false;
+    let (mut named, mut upgrade, mut close) = (false, false, false);
     let mut declared = None;
     for (name, value) in ask.headers {
-        if *name == CONTENT_LENGTH {
-            declared = Some(value);
-            continue;
+        match *name {
+            CONTENT_LENGTH => {
+                declared = Some(value);
+                continue;
+            }
+            TRANSFER_ENCODING => continue,
+            HOST => named = true,
+            UPGRADE => upgrade = true,
+            CONNECTION => close |= lists(value, b"close"),
+            _ => {}
         }
-        if *name == TRANSFER_ENCODING {
-            continue;
-        }
-        named |= *name == HOST;
+        write_field(out, name, value.as_bytes());
+    }
+    for (name, value) in ask.more {
         write_field(out, name, value.as_bytes());
     }
     if !named {
         let said = ask.uri.authority().map(|said| said.as_str().to_owned());
         write_field(out, &HOST, said.unwrap_or_else(host).as_bytes());
     }
-    let declared = declared.map(|value| crate::fields::length(value.as_bytes()));
+    let declared = declared.map(|value| fields::length(value.as_bytes()));
     let sending = sending(payload, declared.flatten());
     match sending {
         // A body that is not there needs no length, unless one is expected or somebody took the care to say so.
@@ -85,7 +120,11 @@ pub fn write_head(
         Sending::Chunked => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
     }
     out.extend_from_slice(b"\r\n");
-    sending
+    Written {
+        sending,
+        asked: Asked::new(ask.method, upgrade),
+        keeps: !close,
+    }
 }
 
 /// Methods whose requests are refused by some servers if they say nothing of a body. Over HTTP/2 clients need not.

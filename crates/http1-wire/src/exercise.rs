@@ -170,10 +170,10 @@ proptest! {
             headers.append(name, value.parse().unwrap());
         }
         let uri = "/a?b=c".parse().unwrap();
-        let ask = crate::Ask { method: &http::Method::PUT, uri: &uri, headers: &headers };
+        let ask = crate::Ask { method: &http::Method::PUT, uri: &uri, headers: &headers, more: &[] };
         let mut out = Vec::new();
         let payload = Payload::Some(Some(length.into()));
-        let sending = crate::write_head(&mut out, &ask, || "host".to_owned(), payload);
+        let sending = crate::write_head(&mut out, &ask, || "host".to_owned(), payload).sending;
         prop_assert_eq!(sending, Sending::Length(length.into()));
         let mut room = [httparse::EMPTY_HEADER; 128];
         let mut read = httparse::Request::new(&mut room);

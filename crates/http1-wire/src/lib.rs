@@ -19,7 +19,7 @@ mod scan;
 pub mod spare;
 
 pub use answer::{Answer, Asked, Framing, HeadReader};
-pub use ask::{Ask, Payload, Sending, chunk_head, write_head, write_trailers};
+pub use ask::{Ask, Field, Payload, Sending, Written, chunk_head, write_head, write_trailers};
 pub use body::{BodyReader, Piece};
 pub use fault::Fault;
 pub use reply::{Tell, Told, listed_trailers, write_answer};

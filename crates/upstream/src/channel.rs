@@ -5,10 +5,10 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http::Response;
+use http1_wire::Ask;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::Instant;
 
-use crate::ask::Ask;
 use crate::dial::dial;
 use crate::endpoint::Endpoint;
 use crate::error::SendError;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::ask::Ask;
 use http::{HeaderMap, HeaderValue, Method, Uri, header};
+use http1_wire::Ask;
 use kernel::clock;
 
 use crate::channel;

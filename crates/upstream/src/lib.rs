@@ -6,7 +6,6 @@
 //! out, tells the endpoint's breaker and latency, and gives the connection back.
 
 mod allow;
-mod ask;
 mod balance;
 mod channel;
 mod cost;
@@ -38,9 +37,9 @@ mod upload;
 mod view;
 
 pub use allow::Allow;
-pub use ask::{Ask, Field};
 pub use endpoint::EndpointId;
 pub use error::{Cause, SendError, Stage};
+pub use http1_wire::{Ask, Field};
 pub use outgoing::BoxError;
 pub use pick::{Pick, Ready, Timing};
 pub use pool::{NoEndpoint, Pool};

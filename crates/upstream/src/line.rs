@@ -5,13 +5,12 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::{Bytes, BytesMut};
-use http::{Response, header};
+use http::Response;
 use http1_wire::spare::{self, READ_BYTES};
-use http1_wire::{Answer, Asked, BodyReader, Fault, Framing, HeadReader, Piece};
+use http1_wire::{Answer, Ask, Asked, BodyReader, Fault, Framing, HeadReader, Piece};
 use hyper::body::{Frame, SizeHint};
 use tokio::io::AsyncReadExt;
 
-use crate::ask::Ask;
 use crate::io::Io;
 use crate::outgoing::{BoxError, Outgoing};
 use crate::switched::Switched;
@@ -159,11 +158,9 @@ impl Line {
         host: impl FnOnce() -> String,
         body: Outgoing,
     ) -> Result<Response<()>, LineError> {
-        self.asked = Asked::by(ask.method, ask.headers);
         self.head = HeadReader::new(self.head_bytes);
-        self.keeps = !says_close(ask);
         self.read = false;
-        self.upload.begin(ask, host, body);
+        (self.asked, self.keeps) = self.upload.begin(ask, host, body);
         std::future::poll_fn(|cx| self.poll_answer(cx)).await
     }
 
@@ -288,14 +285,6 @@ impl Line {
         self.full = self.inbox.capacity() == self.inbox.len();
         Poll::Ready(filled)
     }
-}
-
-fn says_close(ask: &Ask<'_>) -> bool {
-    let said = ask.headers.get(header::CONNECTION);
-    said.is_some_and(|value| {
-        let mut options = value.as_bytes().split(|byte| *byte == b',');
-        options.any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
-    })
 }
 
 fn deaf() -> Context<'static> {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
+use http1_wire::Ask;
 use hyper::body::Body;
 use kernel::clock;
 use tokio::time::Instant;
 
-use crate::ask::Ask;
 use crate::channel::{self, Channel};
 use crate::endpoint::EndpointId;
 use crate::error::SendError;

@@ -6,11 +6,10 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
-use http1_wire::{Payload, Sending, chunk_head, spare, write_trailers};
+use http1_wire::{Ask, Asked, Payload, Sending, chunk_head, spare, write_head, write_trailers};
 use hyper::body::Body;
 use tokio::io::AsyncWrite;
 
-use crate::ask::Ask;
 use crate::io::Io;
 use crate::outgoing::{BoxError, ClientBody, Outgoing};
 
@@ -73,19 +72,26 @@ impl Upload {
         }
     }
 
-    /// Begins a request; the one before is over.
-    pub(crate) fn begin(&mut self, ask: &Ask<'_>, host: impl FnOnce() -> String, body: Outgoing) {
+    /// Begins a request; the one before is over. Says what its answer is read by, and whether another may follow.
+    pub(crate) fn begin(
+        &mut self,
+        ask: &Ask<'_>,
+        host: impl FnOnce() -> String,
+        body: Outgoing,
+    ) -> (Asked, bool) {
         let payload = match &body {
             Outgoing::Empty => Payload::Nothing,
             Outgoing::Stream(body) => Payload::Some(body.size_hint().exact()),
         };
         self.lead.clear();
-        self.sending = ask.write(self.room(), host, payload);
+        let written = write_head(self.room(), ask, host, payload);
+        self.sending = written.sending;
         self.ended = self.sending == Sending::Length(0);
         self.closed = self.ended;
         (self.said, self.flushed, self.wrote) = (0, false, false);
         (self.staged, self.lingered) = (self.closed, false);
         self.body = body;
+        (written.asked, written.keeps)
     }
 
     /// All of the request has left.

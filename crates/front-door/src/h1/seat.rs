@@ -3,7 +3,6 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -18,7 +17,6 @@ use http1_wire::{
 use super::feed::{Feed, Gone};
 use super::outbox::{Outbox, Sending};
 use super::wire::{READ_BYTES, Wire};
-use crate::line::Line;
 use crate::pulse::{Order, Today};
 use crate::sealed::Sealed;
 
@@ -51,7 +49,6 @@ impl From<io::Error> for Broken {
 
 pub(super) struct Seat {
     pub(super) wire: Wire,
-    pub(super) line: Arc<Line>,
     out: Outbox,
     today: Today,
     /// The trailers the answer has announced.
@@ -61,7 +58,6 @@ pub(super) struct Seat {
 impl Seat {
     pub(super) fn new(wire: Wire) -> Self {
         Self {
-            line: wire.line.clone(),
             wire,
             out: Outbox::default(),
             today: Today::default(),
@@ -103,7 +99,7 @@ impl Seat {
 
     /// First what has come in, then whether it is time to leave: on a busy node both are heard at once.
     fn wait(&mut self, begun: bool, cx: &Context<'_>) -> Poll<Heard> {
-        let pulse = &self.line.pulse;
+        let pulse = &self.wire.line.pulse;
         pulse.belongs_to(cx.waker());
         match pulse.ordered() {
             Order::Cut => return Poll::Ready(Heard::Lost),
@@ -116,13 +112,13 @@ impl Seat {
         if self.wire.is_tired() {
             return Poll::Ready(Heard::Nap);
         }
-        self.line.desk.timeouts.read.inc();
+        self.wire.line.desk.timeouts.read.inc();
         Poll::Ready(Heard::Lost)
     }
 
     /// Whether no more requests are wanted.
     pub(super) fn is_leaving(&self) -> bool {
-        self.line.pulse.ordered() != Order::Stay
+        self.wire.line.pulse.ordered() != Order::Stay
     }
 
     /// What is to be done for a request while somebody works on it. Ready when there is news for them.
@@ -149,7 +145,7 @@ impl Seat {
         let tell = Tell {
             status: parts.status,
             headers: &parts.headers,
-            date: self.today.date(&self.line.desk.clock),
+            date: self.today.date(&self.wire.line.desk.clock),
         };
         let told = write_answer(self.out.lead(), &tell, terms, payload);
         self.listed.clear();

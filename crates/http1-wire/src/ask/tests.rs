@@ -16,10 +16,11 @@ fn written(
         method: &method,
         uri: &uri.parse().unwrap(),
         headers: &headers,
+        more: &[],
     };
     let mut out = Vec::new();
-    let sending = write_head(&mut out, &ask, || "origin:80".to_owned(), payload);
-    (String::from_utf8(out).unwrap(), sending)
+    let written = write_head(&mut out, &ask, || "origin:80".to_owned(), payload);
+    (String::from_utf8(out).unwrap(), written.sending)
 }
 
 // req: GW-01
@@ -104,4 +105,81 @@ fn a_chunk_says_its_size_in_hexadecimal() {
     let mut out = Vec::new();
     write_decimal(&mut out, u64::MAX);
     assert_eq!(out, u64::MAX.to_string().as_bytes());
+}
+
+// req: GW-14
+#[test]
+fn what_is_said_besides_ends_the_head_as_it_would_have_in_the_map() {
+    let mut parts = http::Request::post("/a?b=c")
+        .body(())
+        .unwrap()
+        .into_parts()
+        .0;
+    parts.headers.insert("host", "h".parse().unwrap());
+    parts.headers.insert("accept", "*/*".parse().unwrap());
+    let more = [
+        (http::header::VIA, HeaderValue::from_static("1.1 us")),
+        (
+            HeaderName::from_static("x-request-id"),
+            HeaderValue::from_static("7"),
+        ),
+    ];
+    let ask = Ask {
+        more: &more,
+        ..Ask::of(&parts)
+    };
+    let (mut out, mut whole) = (Vec::new(), Vec::new());
+    let none = || unreachable!("the head says whom it is for");
+    let written = write_head(&mut out, &ask, none, Payload::Some(None));
+    assert_eq!(written.sending, Sending::Chunked);
+    let (before, after) = (b"POST /a?b=c HTTP/1.1\r\n", b"\r\n\r\n");
+    assert!(out.starts_with(before) && out.ends_with(after));
+
+    parts.headers = ask.fields();
+    write_head(&mut whole, &Ask::of(&parts), none, Payload::Some(None));
+    let lines = |out: Vec<u8>| {
+        let text = String::from_utf8(out).unwrap();
+        let mut lines: Vec<String> = text.split("\r\n").map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(
+        lines(out),
+        lines(whole),
+        "the same fields, in another order"
+    );
+}
+
+// req: GW-02
+#[test]
+fn what_the_fields_say_of_the_connection_is_told_to_who_waits_for_the_answer() {
+    let told = |method: Method, fields: &[(&'static str, &'static str)]| {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        let ask = Ask {
+            method: &method,
+            uri: &"/".parse().unwrap(),
+            headers: &headers,
+            more: &[],
+        };
+        let written = write_head(&mut Vec::new(), &ask, String::new, Payload::Nothing);
+        assert_eq!(written.asked, Asked::by(&method, &headers));
+        written.keeps
+    };
+    assert!(told(Method::GET, &[]));
+    assert!(told(
+        Method::HEAD,
+        &[("connection", "upgrade"), ("upgrade", "websocket")]
+    ));
+    assert!(told(
+        Method::CONNECT,
+        &[("connection", "keep-alive, closed")]
+    ));
+    assert!(!told(Method::GET, &[("connection", "te, Close")]));
+    assert!(!told(
+        Method::GET,
+        &[("connection", "close"), ("connection", "keep-alive")]
+    ));
 }

@@ -130,7 +130,7 @@ proptest! {
             headers.insert("connection", "close".parse().unwrap());
         }
         let uri = "/a?b=c".parse().unwrap();
-        let ask = crate::Ask { method: &http::Method::PUT, uri: &uri, headers: &headers };
+        let ask = crate::Ask { method: &http::Method::PUT, uri: &uri, headers: &headers, more: &[] };
         let mut out = Vec::new();
         let payload = Payload::Some(Some(length.into()));
         crate::write_head(&mut out, &ask, || "host".to_owned(), payload);
