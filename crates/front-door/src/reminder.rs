@@ -13,8 +13,8 @@ const TICKS_PER_SECOND: u64 = 1_000 / TICK.as_millis() as u64;
 
 /// Wakes whoever works on a connection's request before its deadline, early enough to set a timer for that.
 ///
-/// A timer of the runtime takes a lock and a place among all others when it is set, and again when it is dropped. Nearly
-/// every request ends long before its deadline.
+/// A timer of the runtime takes a lock and a place among all others when it is set, and again when it is dropped.
+/// Nearly every request ends long before its deadline.
 #[derive(Clone, Default)]
 pub struct Reminder(Option<Source>);
 
