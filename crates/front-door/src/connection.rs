@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
@@ -19,6 +20,7 @@ use crate::reminder::Reminder;
 use crate::service::{Protocol, Service, Visit};
 use crate::settings::DoorSettings;
 use crate::socket::{Early, Socket, poll_sip};
+use crate::taken::Taken;
 use crate::tls::{self, Session, Tls};
 use crate::{h1, h2, proxy};
 
@@ -79,6 +81,7 @@ impl<S: Service> Arrival<S> {
                 return None;
             }
         }
+        let taken = Taken::from(&stream);
         let mut socket = match &self.settings.tls {
             None => Socket::Plain(stream),
             Some(tls) => {
@@ -93,10 +96,10 @@ impl<S: Service> Arrival<S> {
         if visit.tls.is_none() && self.prefers_h2(&mut socket, &mut early).await? {
             visit.protocol = Protocol::H2;
         }
-        Some(self.ready(socket, early, visit))
+        Some(self.ready(socket, early, visit, taken))
     }
 
-    fn ready(self, socket: Socket, early: Bytes, mut visit: Visit) -> Ready<S> {
+    fn ready(self, socket: Socket, early: Bytes, mut visit: Visit, taken: Taken) -> Ready<S> {
         if visit.peer != visit.hop || visit.tls.is_some() {
             visit.forwarding = Forwarding::new(visit.peer.ip(), visit.tls.is_some());
         }
@@ -110,6 +113,8 @@ impl<S: Service> Arrival<S> {
             pulse: self.pulse,
             patience: Patience::new(&self.settings),
             visit,
+            taken,
+            waited: AtomicU32::new(0),
         });
         match protocol {
             Protocol::H1 => {

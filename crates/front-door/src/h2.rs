@@ -205,6 +205,7 @@ pub(crate) async fn serve<S: Service>(house: Arc<House<S>>, settings: &DoorSetti
                         line.desk.timeouts.read.inc();
                         return Poll::Ready(Ok(()));
                     }
+                    Late::Stalled if line.is_slow() => streams.settle(),
                     Late::Stalled => {
                         line.desk.timeouts.write.inc();
                         return Poll::Ready(Ok(()));

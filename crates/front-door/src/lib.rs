@@ -16,6 +16,7 @@ mod sealed;
 mod service;
 mod settings;
 mod socket;
+mod taken;
 pub mod text;
 mod tls;
 mod upload;

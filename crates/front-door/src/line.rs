@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
 
 use kernel::metrics::{Counter, Registry};
@@ -10,6 +11,7 @@ use kernel::serve::IO_TIMEOUTS;
 use crate::pulse::{Clockwork, TICK, Watched, ticks};
 use crate::service::Visit;
 use crate::settings::DoorSettings;
+use crate::taken::Taken;
 
 /// Counts what ran out.
 #[derive(Clone)]
@@ -41,6 +43,8 @@ pub(crate) struct Patience {
     pub(crate) nap: u32,
     /// Bytes a body has to bring while its patience lasts.
     pub(crate) body_bytes: u64,
+    /// Bytes a peer has to take while the patience with its taking lasts.
+    pub(crate) write_bytes: u64,
 }
 
 /// A resting connection gives up its buffers after so many ticks. What it gives up the allocator does not give back to
@@ -50,15 +54,16 @@ const NAP: u32 = 2;
 impl Patience {
     pub(crate) fn new(settings: &DoorSettings) -> Self {
         let times = &settings.timeouts;
-        let (idle, body) = (ticks(times.idle), ticks(times.body));
+        let (idle, body, write) = (ticks(times.idle), ticks(times.body), ticks(times.write));
         let per_tick = u64::from(settings.body_bytes_per_second) * TICK.as_millis() as u64 / 1000;
         Self {
             head: ticks(times.head),
             body,
-            write: ticks(times.write),
+            write,
             idle,
             nap: NAP.min(idle / 2),
             body_bytes: per_tick * u64::from(body),
+            write_bytes: (per_tick * u64::from(write)).max(1),
         }
     }
 }
@@ -77,6 +82,9 @@ pub(crate) struct Line {
     pub(crate) pulse: Watched,
     pub(crate) patience: Patience,
     pub(crate) visit: Visit,
+    pub(crate) taken: Taken,
+    /// The tick at which a write last went on that had had to wait.
+    pub(crate) waited: AtomicU32,
 }
 
 impl Line {
@@ -87,7 +95,7 @@ impl Line {
         cx: &Context<'_>,
     ) -> Poll<io::Result<T>> {
         if polled.is_ready() {
-            self.pulse.write.clear();
+            self.write_goes_on();
             return polled;
         }
         // An upgrade may have carried the socket to another task.
@@ -95,11 +103,32 @@ impl Line {
         self.write_waits()
     }
 
+    pub(crate) fn write_goes_on(&self) {
+        if self.pulse.write.is_set() {
+            self.waited.store(self.desk.clock.now(), Ordering::Relaxed);
+            self.pulse.write.clear();
+        }
+    }
+
+    /// Whether it is the line that is slow: writes wait for the peer, or did while its patience lasted. What stands
+    /// behind them on the same line is not to blame, and the line has a clock of its own.
+    pub(crate) fn is_slow(&self) -> bool {
+        let waited = self.waited.load(Ordering::Relaxed);
+        let since = self.desk.clock.now().saturating_sub(waited);
+        self.pulse.write.is_set() || (waited > 0 && since <= self.patience.write)
+    }
+
     /// A write is waiting for the peer.
     pub(crate) fn write_waits<T>(&self) -> Poll<io::Result<T>> {
         let write = &self.pulse.write;
+        if write.passed() && self.taken.since() >= self.patience.write_bytes {
+            write.set(&self.desk.clock, self.patience.write);
+        }
+        if !write.is_set() {
+            self.taken.since();
+            write.set(&self.desk.clock, self.patience.write);
+        }
         if !write.passed() {
-            write.set_if_none(&self.desk.clock, self.patience.write);
             return Poll::Pending;
         }
         self.desk.timeouts.write.inc();

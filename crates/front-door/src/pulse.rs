@@ -294,6 +294,10 @@ impl Deadline {
         }
     }
 
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != NONE
+    }
+
     #[inline]
     pub(crate) fn passed(&self) -> bool {
         self.0.load(Ordering::Relaxed) == PASSED

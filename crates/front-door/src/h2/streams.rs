@@ -72,6 +72,10 @@ impl Stream {
         let pulse = self.pulse.get_or_init(|| clock.watch(Stance::Busy));
         pulse.belongs_to(cx.waker());
         if pulse.write.passed() {
+            if line.is_slow() {
+                pulse.write.set(clock, line.patience.write);
+                return false;
+            }
             line.desk.timeouts.write.inc();
             return true;
         }

@@ -231,7 +231,7 @@ impl Inside {
             });
         }
         self.budget.wrote(total);
-        self.streams.line.pulse.write.clear();
+        self.streams.line.write_goes_on();
         // A peer that takes its answers is neither idle nor stalled. What we say by ourselves is no answer.
         if self.streams.unfinished.load(Ordering::Relaxed) > 0 {
             self.note_unfinished();

@@ -20,6 +20,21 @@ async fn client(house: &House) -> client::SendRequest<Bytes> {
     requests.ready().await.unwrap()
 }
 
+/// All a peer says who would take everything at once.
+pub(super) fn asks_for_all_of(path: &str) -> Vec<u8> {
+    let most = (u32::MAX >> 1).to_be_bytes();
+    let window = [&[0, 4][..], &most].concat();
+    let mut block = post(path);
+    block[0] = 0x82; // `:method GET`
+    [
+        PREFACE,
+        &frame(SETTINGS, 0, 0, &window),
+        &frame(WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0, 0]),
+        &frame(HEADERS, END_HEADERS | END_STREAM, 1, &block),
+    ]
+    .concat()
+}
+
 fn ask(method: &str, path: &str) -> Request<()> {
     let uri = format!("http://a{path}");
     Request::builder().method(method).uri(uri).body(()).unwrap()

@@ -206,3 +206,51 @@ async fn a_drain_answers_all_who_wait_in_the_backlog() {
     assert_eq!(answered, waiting.len());
     assert_eq!(house.running.await.unwrap(), Outcome::Drained);
 }
+
+/// What a slow line carries.
+const BYTES_PER_MS: usize = 80;
+
+/// Takes as much as a slow line would bring, out of little room.
+async fn on_a_slow_line(house: &House, asks: &[u8]) -> TcpStream {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(128 << 10).unwrap();
+    let mut stream = socket.connect(house.address).await.unwrap();
+    stream.write_all(asks).await.unwrap();
+    let (began, mut taken) = (kernel::clock::now(), 0);
+    loop {
+        let took = kernel::clock::now() - began;
+        if took > Duration::from_secs(8) {
+            break;
+        }
+        let due = took.as_millis() as usize * BYTES_PER_MS;
+        let mut piece = vec![0; due - taken];
+        let read = stream.read_exact(&mut piece).await;
+        assert!(read.is_ok(), "cut off: {read:?}");
+        taken = due;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    stream
+}
+
+// The system would take a third of what it holds for a slow peer at a time, and be silent meanwhile.
+// req: GW-03
+#[tokio::test]
+async fn who_takes_an_answer_slowly_gets_on_and_who_takes_nothing_is_given_up() {
+    let mut settings = quick();
+    settings.timeouts.write = Duration::from_secs(3);
+    let house = House::open(settings).await;
+    let plain = b"GET /big HTTP/1.1\r\nhost: a\r\n\r\n";
+    let framed = h2::asks_for_all_of("/big");
+    let (first, second) = tokio::join!(
+        on_a_slow_line(&house, plain),
+        on_a_slow_line(&house, &framed)
+    );
+    assert_eq!(house.timeouts("write"), 0);
+    for _ in 0..400 {
+        if house.timeouts("write") >= 2 {
+            return drop((first, second));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{} of two were given up", house.timeouts("write"));
+}
