@@ -98,8 +98,8 @@ fn turn(stand: &Stand, kind: Kind, length: Duration) -> Result<Turn, String> {
     })
 }
 
-/// A config that is refused costs less than one that is taken. Those that come close together are one, so that fewer are
-/// taken than are sent.
+/// A config that is refused costs less than one that is taken. Those that come close together are one, so that fewer
+/// are taken than are sent.
 fn were_taken(printed: &str, reloads: u64) -> Result<(), String> {
     match printed.contains(TAKEN) {
         true => Ok(()),

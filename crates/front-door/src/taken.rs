@@ -1,8 +1,8 @@
 //! How much a peer has taken of what was written to it.
 //!
-//! The system takes megabytes of an answer, and says that there is room for more once a third of them is gone. A peer on
-//! a slow line takes something all the time, and yet nothing can be written for longer than anyone's patience: what it
-//! has acknowledged tells it from one that takes nothing.
+//! The system takes megabytes of an answer, and says that there is room for more once a third of them is gone. A peer
+//! on a slow line takes something all the time, and yet nothing can be written for longer than anyone's patience: what
+//! it has acknowledged tells it from one that takes nothing.
 
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
