@@ -59,22 +59,16 @@ mod tests {
     use super::*;
     use tokio::io::AsyncWriteExt;
 
-    #[expect(
-        clippy::useless_conversion,
-        reason = "in a simulation it is another type"
-    )]
-    fn of_system(stream: tokio::net::TcpStream) -> TcpStream {
-        TcpStream::from(stream)
-    }
-
     // req: GW-03
     #[tokio::test]
     async fn what_the_peers_system_has_acknowledged_is_told_once() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = tokio::net::TcpStream::connect(listener.local_addr().unwrap());
-        let (client, accepted) = (client.await.unwrap(), listener.accept().await.unwrap().0);
-        let mut ours = of_system(accepted);
-        let taken = Taken::from(&ours);
+        let (client, mut ours) = (client.await.unwrap(), listener.accept().await.unwrap().0);
+        let taken = Taken {
+            socket: Some(ours.as_raw_fd()),
+            before: AtomicU64::new(0),
+        };
         taken.since();
         ours.write_all(&[b'x'; 1000]).await.unwrap();
         let (mut all, began) = (0, kernel::clock::now());
