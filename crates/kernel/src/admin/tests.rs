@@ -179,6 +179,7 @@ async fn nothing_changes_without_the_token() {
             .await
             .unwrap();
         assert_eq!(answer.status, 401, "{wrong}");
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
         assert!(!String::from_utf8(answer.body).unwrap().contains("s3cret"));
     }
     assert!(guarded.reloads.try_recv().is_none());

@@ -1,7 +1,7 @@
 //! Refusals as `application/problem+json`: one stable reason in body, header and metric.
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{Response, StatusCode};
 use http_body_util::Full;
 
@@ -66,6 +66,9 @@ pub fn problem(reject: Reject, detail: &str) -> Answer {
     let mut answer = Response::new(Full::new(Bytes::from(format!("{body}\n"))));
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
+    if status == StatusCode::UNAUTHORIZED {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
     headers.insert(
         CONTENT_TYPE,
         HeaderValue::from_static("application/problem+json"),
