@@ -50,6 +50,9 @@ impl Budget {
         if frame.kind == DATA && frame.length > 0 {
             self.earn(PER_PIECE);
         }
+        if frame.kind == RST_STREAM {
+            self.left -= blame(frame.code);
+        }
     }
 
     /// Pays for a frame that came, and perhaps opened a stream; `false` if there is nothing left to pay with.
@@ -67,6 +70,21 @@ impl Budget {
 
     fn earn(&mut self, amount: i64) {
         self.left = self.left.saturating_add(amount).min(FULL);
+    }
+}
+
+/// What a reset of ours costs the peer that made us send it: requests that break the protocol cost most to throw out.
+/// To cancel, to refuse, to fail is our own doing.
+fn blame(code: u32) -> i64 {
+    const PROTOCOL_ERROR: u32 = 1;
+    const FLOW_CONTROL_ERROR: u32 = 3;
+    const STREAM_CLOSED: u32 = 5;
+    const FRAME_SIZE_ERROR: u32 = 6;
+    match code {
+        PROTOCOL_ERROR | FLOW_CONTROL_ERROR | FRAME_SIZE_ERROR => 50,
+        // What was on its way when the stream was closed.
+        STREAM_CLOSED => 10,
+        _ => 0,
     }
 }
 
@@ -99,6 +117,7 @@ mod tests {
             kind,
             flags: 0,
             stream: 1,
+            code: 0,
         }
     }
 
@@ -126,6 +145,34 @@ mod tests {
         for (flood, allowed) in floods {
             let lasted = lasts(flood).unwrap_or_else(|| panic!("{flood:?} goes on"));
             assert!(lasted.abs_diff(allowed) <= 1, "{flood:?}: {lasted}");
+        }
+    }
+
+    // attack: B-02, B-03
+    #[test]
+    fn resets_that_a_peer_makes_us_send_are_dear_and_those_of_our_own_are_free() {
+        let reset = |code| Frame {
+            code,
+            ..frame(RST_STREAM, 4)
+        };
+        let uploads = |code| {
+            let mut budget = Budget::new(1);
+            let lasts = (0..5000).take_while(|_| {
+                let affordable = budget.pay(frame(HEADERS, 20), true, 1);
+                budget.went(reset(code));
+                affordable
+            });
+            lasts.count()
+        };
+        for (code, lasts) in [
+            (0, 5000),
+            (2, 5000),
+            (7, 5000),
+            (8, 5000),
+            (3, 22),
+            (5, 167),
+        ] {
+            assert_eq!(uploads(code), lasts, "{code}");
         }
     }
 

@@ -7,6 +7,8 @@ pub(crate) struct Frame {
     pub(crate) kind: u8,
     pub(crate) flags: u8,
     pub(crate) stream: u32,
+    /// Why a stream is reset; of nothing else.
+    pub(crate) code: u32,
 }
 
 pub(crate) const DATA: u8 = 0;
@@ -24,16 +26,23 @@ pub(crate) const END_HEADERS: u8 = 4;
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 const HEAD: usize = 9;
+/// The code of a reset, which is all it carries.
+const CODE: usize = 4;
 
 impl Frame {
-    fn parse(head: [u8; HEAD]) -> Self {
-        let [a, b, c, kind, flags, d, e, f, g] = head;
+    fn parse(head: &[u8; HEAD + CODE]) -> Self {
+        let [a, b, c, kind, flags, d, e, f, g, ..] = *head;
         Self {
             length: u32::from_be_bytes([0, a, b, c]),
             kind,
             flags,
             stream: u32::from_be_bytes([d, e, f, g]) & (u32::MAX >> 1),
+            code: 0,
         }
+    }
+
+    fn carries_code(&self) -> bool {
+        self.kind == RST_STREAM && self.length as usize == CODE
     }
 
     pub(crate) fn ends_stream(&self) -> bool {
@@ -49,8 +58,9 @@ impl Frame {
 /// Walks over one direction of a connection, split anywhere.
 #[derive(Debug)]
 pub(crate) struct Walker {
-    head: [u8; HEAD],
-    /// How much of the head has passed.
+    /// Of a frame, and behind it the code of a reset.
+    head: [u8; HEAD + CODE],
+    /// How much of that has passed.
     have: usize,
     /// Bytes of the frame, or the preface, that are still to pass.
     left: usize,
@@ -69,14 +79,14 @@ impl Walker {
     /// Of what a server sends.
     pub(crate) fn outgoing() -> Self {
         Self {
-            head: [0; HEAD],
+            head: [0; HEAD + CODE],
             have: 0,
             left: 0,
             last: None,
         }
     }
 
-    /// Shows each frame whose head is complete with these bytes.
+    /// Shows each frame whose head is complete with these bytes; a reset once its code is.
     pub(crate) fn walk(&mut self, mut bytes: &[u8], mut seen: impl FnMut(Frame)) {
         while !bytes.is_empty() {
             if self.left > 0 {
@@ -85,17 +95,27 @@ impl Walker {
                 bytes = &bytes[skipped..];
                 continue;
             }
-            let taken = (HEAD - self.have).min(bytes.len());
+            let wanted = if self.have < HEAD { HEAD } else { HEAD + CODE };
+            let taken = (wanted - self.have).min(bytes.len());
             self.head[self.have..self.have + taken].copy_from_slice(&bytes[..taken]);
             self.have += taken;
             bytes = &bytes[taken..];
-            if self.have == HEAD {
-                let frame = Frame::parse(self.head);
-                self.have = 0;
-                self.left = frame.length as usize;
-                self.last = Some(frame);
-                seen(frame);
+            if self.have < wanted {
+                return;
             }
+            let mut frame = Frame::parse(&self.head);
+            if frame.carries_code() {
+                if wanted == HEAD {
+                    continue;
+                }
+                let [.., a, b, c, d] = self.head;
+                frame.code = u32::from_be_bytes([a, b, c, d]);
+            } else {
+                self.left = frame.length as usize;
+            }
+            self.have = 0;
+            self.last = Some(frame);
+            seen(frame);
         }
     }
 

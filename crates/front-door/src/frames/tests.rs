@@ -17,6 +17,8 @@ fn frames_are_seen_once_wherever_the_bytes_are_split() {
         frame(PING, 0, 0, 8),
         frame(DATA, END_STREAM, 3, 300),
         frame(PRIORITY, 0, 5, 5),
+        frame(RST_STREAM, 0, 3, 4),
+        frame(RST_STREAM, 0, 3, 6),
     ]
     .concat();
     for cut in 0..=bytes.len() {
@@ -33,10 +35,13 @@ fn frames_are_seen_once_wherever_the_bytes_are_split() {
             (PING, 8, 0),
             (DATA, 300, 3),
             (PRIORITY, 5, 5),
+            (RST_STREAM, 4, 3),
+            (RST_STREAM, 6, 3),
         ];
         assert_eq!(kinds, expected, "cut at {cut}");
         assert_eq!(walker.unfinished(), Unfinished::Nothing);
         assert!(seen[1].ends_stream() && !seen[4].ends_stream());
+        assert_eq!((seen[4].code, seen[5].code, seen[6].code), (0, u32::MAX, 0));
     }
 }
 
