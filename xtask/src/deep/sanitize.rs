@@ -25,7 +25,17 @@ const INTERPRETED: &[(&str, &[&str])] = &[
             "never_opens_on_the_gates_own",
         ],
     ),
-    ("concurrency-gate", &["--lib", "--", "line::"]),
+    (
+        "concurrency-gate",
+        &[
+            "--lib",
+            "--",
+            "line::",
+            "breaker::",
+            "table::overflow",
+            "notice::tests::a_",
+        ],
+    ),
     ("fair-queue", &["--lib", "--", "shell::", "--skip", "sims"]),
     ("rate-quota", &["--lib", "--", "rate::"]),
     (
