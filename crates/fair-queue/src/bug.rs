@@ -24,6 +24,10 @@ pub(crate) enum Bug {
     GrowSilently,
     /// A shrunken limit is ignored by whoever hands over.
     HandOverInDebt,
+    /// What is shared is freed while who handed the last slot over still holds its lock.
+    FreeUnderLock,
+    /// A slot is given back first and counted as ended then.
+    CountTooLate,
 }
 
 #[cfg(not(any(loom, shuttle)))]

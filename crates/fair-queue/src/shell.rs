@@ -2,6 +2,7 @@
 
 mod acquire;
 mod charge;
+mod common;
 mod hand_over;
 mod line;
 mod slot;
@@ -23,6 +24,7 @@ use crate::snapshot::Snapshot;
 use crate::sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 use crate::work::{Refused, Work};
 use charge::Charge;
+use common::{Common, Handles};
 use line::{Calls, Line};
 use word::Word;
 
@@ -43,7 +45,8 @@ use word::Word;
 /// ```
 #[derive(Clone)]
 pub struct FairQueue {
-    shared: Arc<Shared>,
+    shared: Common,
+    _handles: Arc<Handles>,
 }
 
 struct Shared {
@@ -79,9 +82,9 @@ impl FairQueue {
             signpost: queue.flows.signpost(),
             line: Mutex::new(Line { queue }),
         };
-        Ok(Self {
-            shared: Arc::new(shared),
-        })
+        let shared = Common::new(shared);
+        let _handles = Arc::new(Handles(shared.clone()));
+        Ok(Self { shared, _handles })
     }
 
     /// Waits for a slot in fair order. Never begins at or after the work's deadline; whoever wants
@@ -103,8 +106,8 @@ impl FairQueue {
     pub fn try_acquire(&self, work: Work) -> Result<Slot, Refused> {
         self.check(&work, None)?;
         if self.shared.word.take() {
-            self.begins(work.class);
-            return Ok(Slot::new(self.clone(), Charge::of(&work)));
+            self.shared.begins(work.class);
+            return Ok(Slot::new(self.shared.clone(), Charge::of(&work)));
         }
         match self.is_closed() {
             true => Err(Refused::Closed),
@@ -121,7 +124,7 @@ impl FairQueue {
         self.shared.word.set_limit(limit);
         let mut calls = Calls::default();
         if !seeded(Bug::GrowSilently) {
-            self.fill(&mut line, now, &mut calls);
+            self.shared.fill(&mut line, now, &mut calls);
         }
         drop(line);
         calls.ring();
@@ -144,7 +147,7 @@ impl FairQueue {
         let mut calls = Calls::default();
         let mut line = self.line();
         line.expire(now, &mut calls);
-        self.unmark_if_empty(&line);
+        self.shared.unmark_if_empty(&line);
         let next = line.queue.next_deadline();
         drop(line);
         calls.ring();
@@ -158,7 +161,7 @@ impl FairQueue {
         self.shared.word.close();
         if !seeded(Bug::CloseSilently) {
             line.refuse_all(Refused::Closed, &mut calls);
-            self.unmark_if_empty(&line);
+            self.shared.unmark_if_empty(&line);
         }
         drop(line);
         calls.ring();
@@ -210,22 +213,14 @@ impl FairQueue {
         })
     }
 
-    #[inline]
-    fn begins(&self, class: Class) {
-        self.shared.inflight[class.index()]
-            .0
-            .fetch_add(1, Ordering::Relaxed);
-    }
-
-    #[inline]
-    fn ends(&self, class: Class) {
-        self.shared.inflight[class.index()]
-            .0
-            .fetch_sub(1, Ordering::Relaxed);
+    /// How a model sees when all is freed.
+    #[cfg(loom)]
+    pub(crate) fn life(&self) -> std::sync::Arc<common::life::Life> {
+        self.shared.life.clone()
     }
 
     fn line(&self) -> MutexGuard<'_, Line> {
-        lock(&self.shared.line)
+        self.shared.line()
     }
 
     fn now(&self) -> Duration {
@@ -234,7 +229,32 @@ impl FairQueue {
 
     #[inline]
     fn now_or(&self, known: Option<Duration>) -> Duration {
-        known.unwrap_or_else(|| self.now())
+        self.shared.now_or(known)
+    }
+}
+
+impl Shared {
+    #[inline]
+    fn begins(&self, class: Class) {
+        self.inflight[class.index()]
+            .0
+            .fetch_add(1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn ends(&self, class: Class) {
+        self.inflight[class.index()]
+            .0
+            .fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line> {
+        lock(&self.line)
+    }
+
+    #[inline]
+    fn now_or(&self, known: Option<Duration>) -> Duration {
+        known.unwrap_or_else(|| (self.clock)())
     }
 }
 

@@ -29,6 +29,7 @@ pub(crate) use wire::{WIRE, Wire};
 
 mod batch;
 mod streams;
+mod turn;
 mod wire;
 
 /// How often a silent peer is asked whether it is still there.

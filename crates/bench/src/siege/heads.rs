@@ -1,5 +1,6 @@
 //! Heads that never end: each connection sends a little now and then, and never all.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ pub(super) struct Seen {
 }
 
 const BEGINNING: &[u8] = b"GET / HTTP/1.1\r\nHost: slow.test\r\nX-A: ";
-/// Between two bytes of one head.
+/// Between two bytes of one head; each by its own time, as who begins one does not know of the others.
 const DRIP: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -38,18 +39,24 @@ pub(super) fn until_closed(target: SocketAddr, count: usize) -> io::Result<Seen>
         });
         note(&mut epoll, &mut all, Duration::ZERO)?;
     }
-    let (began, mut dripped) = (Instant::now(), Instant::now());
+    let began = Instant::now();
+    let mut drips: VecDeque<(usize, Instant)> = all
+        .iter()
+        .map(|slow| slow.began + DRIP)
+        .enumerate()
+        .collect();
     while all.iter().any(|slow| slow.closed.is_none()) {
         if began.elapsed() > PATIENCE {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "some stay open"));
         }
-        if dripped.elapsed() >= DRIP {
-            dripped = Instant::now();
-            let open = all.iter_mut().filter(|slow| slow.closed.is_none());
-            // One that is closed meanwhile is noticed as such.
-            open.for_each(|slow| drop(slow.stream.write(b"x")));
+        while let Some((index, due)) = drips.pop_front_if(|(_, due)| *due <= Instant::now()) {
+            if all[index].closed.is_none() {
+                // One that is closed meanwhile is noticed as such.
+                drop(all[index].stream.write(b"x"));
+                drips.push_back((index, due + DRIP));
+            }
         }
-        note(&mut epoll, &mut all, Duration::from_millis(20))?;
+        note(&mut epoll, &mut all, Duration::from_millis(1))?;
     }
     let lasted = all.iter().filter_map(|slow| slow.closed);
     Ok(Seen {

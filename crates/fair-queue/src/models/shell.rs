@@ -226,6 +226,55 @@ fn a_slot_taken_while_the_limit_falls_was_taken_under_the_old_one() {
 }
 
 #[test]
+fn a_slot_outlives_the_handles_and_nothing_outlives_both() {
+    explore("the last handle against the last slot", || {
+        let queue = queue(2);
+        let life = queue.life();
+        let slot = acquire(&queue, 1);
+        let holder = thread::spawn(move || drop(slot));
+        let another = acquire(&queue, 2);
+        drop(queue);
+        drop(another);
+        holder.join().expect("the holder ends");
+        assert!(life.is_over(), "kept by nobody");
+    });
+}
+
+#[test]
+fn whoever_hands_over_is_done_before_all_is_freed() {
+    explore("hand over to who frees", || {
+        let queue = queue(1);
+        let life = queue.life();
+        let held = acquire(&queue, 1);
+        let restless = thread::spawn(move || {
+            let mut wait = Box::pin(queue.acquire(work(2)));
+            // Looks again before it is called, so it may have the slot while who granted it holds the lock.
+            let early = poll_once(&mut wait);
+            drop(early.unwrap_or_else(|| block_on(wait)));
+        });
+        drop(held);
+        restless.join().expect("the restless one ends");
+        assert!(life.is_over(), "kept by nobody");
+    });
+}
+
+#[test]
+fn a_slot_that_nobody_wants_any_more_is_the_last_of_all() {
+    explore("give back to who gives up", || {
+        let queue = queue(1);
+        let life = queue.life();
+        let held = acquire(&queue, 1);
+        let fickle = thread::spawn(move || {
+            let mut wait = Box::pin(queue.acquire(work(2)));
+            drop(poll_once(&mut wait));
+        });
+        drop(held);
+        fickle.join().expect("the fickle one ends");
+        assert!(life.is_over(), "kept by nobody");
+    });
+}
+
+#[test]
 fn seeded_bugs_are_caught() {
     let caught_by = [
         (
@@ -261,6 +310,14 @@ fn seeded_bugs_are_caught() {
         (
             Bug::HandOverInDebt,
             "after_a_shrink_no_more_are_out_than_the_new_limit",
+        ),
+        (
+            Bug::FreeUnderLock,
+            "whoever_hands_over_is_done_before_all_is_freed",
+        ),
+        (
+            Bug::CountTooLate,
+            "a_slot_outlives_the_handles_and_nothing_outlives_both",
         ),
     ];
     for (bug, test) in caught_by {

@@ -49,7 +49,7 @@ impl<'a> Acquire<'a> {
     #[inline]
     fn slot(&self, answer: Answer) -> Result<Slot, Refused> {
         match answer {
-            Answer::Granted => Ok(Slot::new(self.queue.clone(), Charge::of(&self.work))),
+            Answer::Granted => Ok(Slot::new(self.queue.shared.clone(), Charge::of(&self.work))),
             Answer::Refused(why) => Err(why),
         }
     }
@@ -100,7 +100,9 @@ impl<'a> Acquire<'a> {
         let answer = self.queue.leave(&self.waiter, handle);
         if answer == Some(Answer::Granted) && !seeded(Bug::KeepSlotOnCancel) {
             // Work that never began has cost nothing.
-            self.queue.release(&Charge::of(&self.work), 0, None);
+            let shared = self.queue.shared.clone();
+            // SAFETY: the slot it was granted is given back once, and never seen by anybody.
+            unsafe { shared.release(&Charge::of(&self.work), 0, None) };
         }
     }
 }

@@ -3,23 +3,23 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::FairQueue;
 use super::charge::Charge;
+use super::common::Common;
 use crate::queue::Account;
 
 /// A slot in use. Dropping it hands it to the next in fair order, also while a panic unwinds.
 #[must_use = "the slot is given back as soon as it is dropped"]
 pub struct Slot {
     /// `None` once it was given back.
-    queue: Option<FairQueue>,
+    shared: Option<Common>,
     charge: Charge,
 }
 
 impl Slot {
     #[inline]
-    pub(super) fn new(queue: FairQueue, charge: Charge) -> Self {
+    pub(super) fn new(shared: Common, charge: Charge) -> Self {
         Self {
-            queue: Some(queue),
+            shared: Some(shared),
             charge,
         }
     }
@@ -38,8 +38,9 @@ impl Slot {
 
     #[inline(always)]
     fn give_back(&mut self, real_cost: u64, now: Option<Duration>) {
-        if let Some(queue) = self.queue.take() {
-            queue.release(&self.charge, real_cost, now);
+        if let Some(shared) = self.shared.take() {
+            // SAFETY: it was counted when the slot was made, and is given back once.
+            unsafe { shared.release(&self.charge, real_cost, now) };
         }
     }
 

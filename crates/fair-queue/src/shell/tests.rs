@@ -358,3 +358,30 @@ fn who_knows_the_time_is_not_made_to_read_it_again() {
     )));
     assert_eq!(reads.load(Ordering::Relaxed), 1, "who does not is");
 }
+
+// req: FQ-06
+#[test]
+fn slots_outlive_the_handles_and_the_last_of_all_frees_what_they_share() {
+    let owned = std::sync::Arc::new(());
+    let clock = || {
+        let owned = owned.clone();
+        move || {
+            let _ = &owned;
+            Duration::ZERO
+        }
+    };
+    let kept = || std::sync::Arc::strong_count(&owned) - 1;
+    let queue = FairQueue::new(Settings::default(), clock()).expect("good settings");
+    let (first, second) = (take(&queue, 1), take(&queue, 2));
+    drop(queue.clone());
+    drop(first);
+    drop(queue);
+    assert_eq!(kept(), 1);
+    drop(second);
+    assert_eq!(kept(), 0);
+    let queue = FairQueue::new(Settings::default(), clock()).expect("good settings");
+    drop(take(&queue, 1));
+    assert_eq!(kept(), 1);
+    drop(queue);
+    assert_eq!(kept(), 0);
+}

@@ -30,7 +30,7 @@ impl FairQueue {
             return Some(Entered::Refused(why));
         }
         self.shared.word.take().then(|| {
-            self.begins(work.class);
+            self.shared.begins(work.class);
             Entered::Taken
         })
     }
@@ -61,7 +61,7 @@ impl FairQueue {
             },
             Entry::Closed => Entered::Refused(Refused::Closed),
             Entry::Taken => {
-                self.begins(work.class);
+                self.shared.begins(work.class);
                 Entered::Taken
             }
         };
@@ -81,7 +81,7 @@ impl FairQueue {
     ) -> Result<Handle, Entered> {
         let mut calls = Calls::default();
         let joined = line.join(work, caller, now, &mut calls);
-        self.unmark_if_empty(&line);
+        self.shared.unmark_if_empty(&line);
         drop(line);
         calls.ring();
         joined.map_err(|(why, _)| Entered::Refused(why))
@@ -116,7 +116,7 @@ impl FairQueue {
         let mut line = self.line();
         // Answers are given under the lock, to who is taken out of the queue.
         let caller = line.queue.cancel(handle);
-        self.unmark_if_empty(&line);
+        self.shared.unmark_if_empty(&line);
         drop(line);
         match caller {
             Some(_) => None,

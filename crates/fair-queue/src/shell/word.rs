@@ -13,8 +13,11 @@ const ONE: u64 = 4;
 const IN_USE_BITS: u32 = 30;
 const LIMIT_SHIFT: u32 = 2 + IN_USE_BITS;
 
+/// No handle is left: the last slot to be given back is the last of all.
+const ORPHAN: u64 = 1 << 63;
+
 const _: () = assert!(MAX_LIMIT < 1 << IN_USE_BITS);
-const _: () = assert!(LIMIT_SHIFT + IN_USE_BITS <= u64::BITS);
+const _: () = assert!((MAX_LIMIT as u64) << LIMIT_SHIFT < ORPHAN);
 
 /// What [`Word::take_or_queue`] came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,17 @@ pub(super) enum Entry {
     Taken,
     Queued,
     Closed,
+}
+
+/// What [`Word::give_back`] came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Returned {
+    /// It is free. Whatever is shared may be gone by now.
+    Free,
+    /// It was the last of all: what is shared is to be freed.
+    Last,
+    /// Somebody waits for it.
+    Awaited,
 }
 
 /// Because limit, count and flags change together, no slot is taken above a limit that was lowered
@@ -67,17 +81,29 @@ impl Word {
         false
     }
 
+    /// Whether a slot that is given back now would be free.
+    #[inline]
+    pub(super) fn is_unawaited(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & QUEUED == 0 || seeded(Bug::FreeInsteadOfHandOver)
+    }
+
     /// Gives a slot back, unless somebody waits for it.
     #[inline]
-    pub(super) fn give_back(&self) -> bool {
+    pub(super) fn give_back(&self) -> Returned {
         let mut state = self.0.load(Ordering::Relaxed);
         while state & QUEUED == 0 || seeded(Bug::FreeInsteadOfHandOver) {
             match self.swap(state, state - ONE) {
-                Ok(()) => return true,
+                Ok(()) if is_last(state - ONE) => return Returned::Last,
+                Ok(()) => return Returned::Free,
                 Err(now) => state = now,
             }
         }
-        false
+        Returned::Awaited
+    }
+
+    /// Says that no handle is left. Whether no slot is out either.
+    pub(super) fn orphan(&self) -> bool {
+        in_use(self.0.fetch_or(ORPHAN, Ordering::AcqRel)) == 0
     }
 
     /// Under the lock: a slot, or the mark that somebody waits, decided against one state.
@@ -117,13 +143,14 @@ impl Word {
         in_use(state) > limit(state) && !seeded(Bug::HandOverInDebt)
     }
 
-    /// Under the lock: one more is out, one less is out.
+    /// Under the lock: one more is out.
     pub(super) fn add_one(&self) {
         self.0.fetch_add(ONE, Ordering::AcqRel);
     }
 
-    pub(super) fn remove_one(&self) {
-        self.0.fetch_sub(ONE, Ordering::AcqRel);
+    /// Under the lock: one less is out. Whether it was the last of all.
+    pub(super) fn remove_one(&self) -> bool {
+        is_last(self.0.fetch_sub(ONE, Ordering::AcqRel) - ONE)
     }
 
     /// Under the lock: nobody waits any more.
@@ -136,6 +163,7 @@ impl Word {
     }
 
     pub(super) fn set_limit(&self, limit: usize) {
+        // Whoever calls this has a handle, so there is no mark of an orphan to keep.
         let below = (1_u64 << LIMIT_SHIFT) - 1;
         let mut state = self.0.load(Ordering::Relaxed);
         while let Err(now) = self.swap(state, state & below | (limit as u64) << LIMIT_SHIFT) {
@@ -163,5 +191,9 @@ fn in_use(state: u64) -> u64 {
 }
 
 fn limit(state: u64) -> u64 {
-    state >> LIMIT_SHIFT
+    (state & !ORPHAN) >> LIMIT_SHIFT
+}
+
+fn is_last(state: u64) -> bool {
+    state & ORPHAN != 0 && in_use(state) == 0
 }

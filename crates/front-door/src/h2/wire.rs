@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Streams;
 use super::batch::Batch;
+use super::turn::Turn;
 use crate::budget::Budget;
 use crate::frames::{Frame, HEADERS, RST_STREAM, Unfinished, Walker};
 use crate::line::Line;
@@ -43,6 +44,7 @@ struct Inside {
     incoming: Walker,
     outgoing: Walker,
     budget: Budget,
+    turn: Turn,
     ledger: Ledger,
     /// Given back when the socket is dropped.
     _stay: Stay,
@@ -99,6 +101,7 @@ impl Wire {
             incoming: Walker::incoming(),
             outgoing: Walker::outgoing(),
             budget,
+            turn: Turn::default(),
             ledger: Ledger::default(),
             _stay: stay,
         };
@@ -161,6 +164,7 @@ impl Inside {
         self.incoming.walk(bytes, |frame| {
             any = true;
             let opens = self.ledger.came(frame);
+            self.turn.came(opens);
             affordable &= self.budget.pay(frame, opens, now);
         });
         if !affordable {
@@ -243,7 +247,7 @@ impl Inside {
     fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         if self.held.is_empty() {
-            ready!(Pin::new(&mut self.socket).poll_read(cx, buf))?;
+            ready!(self.turn.poll_read(&mut self.socket, cx, buf))?;
         } else {
             let length = self.held.len().min(buf.remaining());
             pour(&mut self.held, length, buf);

@@ -14,6 +14,9 @@ use crate::metrics::{Counter, Gauge};
 use crate::net::{self, TcpListener, TcpStream};
 use crate::tree::{Context, Failure};
 
+/// Connections taken in before those who are inside have their turn: a crowd at the door is not to hold them up.
+const TURN: u32 = 8;
+
 /// Who receives the connections of a door.
 pub trait Host: Send + Sync + 'static {
     /// Whether a connection from there is taken in at all; asked before it gets a place.
@@ -62,6 +65,7 @@ impl Hall {
         context.ready.ready();
         let told = context.told_to_end();
         tokio::pin!(told);
+        let mut taken_in = 0_u32;
         loop {
             tokio::select! {
                 biased;
@@ -71,6 +75,10 @@ impl Hall {
                         spare.turn_away(&listener);
                     }
                     self.welcome(accepted, host).await;
+                    taken_in = taken_in.wrapping_add(1);
+                    if taken_in % TURN == 0 {
+                        tokio::task::yield_now().await;
+                    }
                 }
             }
         }

@@ -3,6 +3,7 @@
 use std::task::Waker;
 
 use super::seat::{SEATS, Seat};
+use super::uncounted::Uncounted;
 use crate::lock::{self, BriefLock};
 
 /// How many wakers are looked at before others get a turn.
@@ -27,7 +28,7 @@ struct Shard {
 }
 
 enum Slot {
-    Full(Waker),
+    Full(Uncounted),
     /// Says which is free after it.
     Free(usize),
 }
@@ -35,7 +36,7 @@ enum Slot {
 impl Slot {
     fn waker(&self) -> Option<Waker> {
         match self {
-            Self::Full(waker) => Some(waker.clone()),
+            Self::Full(waker) => Some(waker.counted()),
             Self::Free(_) => None,
         }
     }
@@ -51,8 +52,12 @@ impl Default for Parked {
 }
 
 impl Parked {
+    /// # Safety
+    /// What the waker refers to is there until it was [removed](Self::remove).
     #[inline]
-    pub(super) fn insert(&self, waker: Waker) -> Place {
+    pub(super) unsafe fn insert(&self, waker: &Waker) -> Place {
+        // SAFETY: as the caller promises.
+        let waker = unsafe { Uncounted::new(waker) };
         let seat = Seat::of_this_thread().index();
         let index = self.shards[seat].0.with(|shard| shard.insert(waker));
         Place::new(seat, index)
@@ -61,8 +66,7 @@ impl Parked {
     #[inline]
     pub(super) fn remove(&self, place: Place) {
         let shard = &self.shards[place.seat()].0;
-        let gone = shard.with(|shard| shard.remove(place.index()));
-        drop(gone);
+        shard.with(|shard| shard.remove(place.index()));
     }
 
     /// Gives back the memory of a crowd that has gone.
@@ -87,7 +91,7 @@ impl Parked {
 
 impl Shard {
     #[inline]
-    fn insert(&mut self, waker: Waker) -> usize {
+    fn insert(&mut self, waker: Uncounted) -> usize {
         let index = self.free;
         match self.slots.get_mut(index) {
             Some(slot) => {
@@ -104,9 +108,8 @@ impl Shard {
     }
 
     #[inline]
-    fn remove(&mut self, index: usize) -> Slot {
-        let free = Slot::Free(std::mem::replace(&mut self.free, index));
-        std::mem::replace(&mut self.slots[index], free)
+    fn remove(&mut self, index: usize) {
+        self.slots[index] = Slot::Free(std::mem::replace(&mut self.free, index));
     }
 
     /// The wakers in the slots from this one on, or none if there are no such slots.
