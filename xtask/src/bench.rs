@@ -1,8 +1,11 @@
 //! `bench` and `soak`: measure release builds, through the bench binary.
 
+use std::path::PathBuf;
+
 use crate::Outcome;
 use crate::args::Args;
 use crate::instructions;
+use crate::release;
 use crate::shell::Invocation;
 use crate::tools;
 use crate::workspace;
@@ -12,6 +15,8 @@ const MEASURED_BESIDE_PEERS: &[&str] = &[
     "proxy", "tls", "h2", "edge", "fill", "overload", "sweep", "fairness", "drain", "reload",
     "startup", "memory",
 ];
+/// Those that run ours alone, in a process of its own.
+const MEASURED_ALONE: &[&str] = &["scaling", "runtimes", "siege", "node"];
 /// Options that are followed by a word of their own.
 const VALUED: &[&str] = &["--only", "--against", "--compare"];
 
@@ -25,7 +30,18 @@ pub(crate) fn bench(args: Args) -> Outcome {
     if needs_peers(&words) {
         tools::offer(tools::PEERS);
     }
-    measure(words)
+    let is_plain = words.iter().any(|word| word == "--plain");
+    words.retain(|word| word != "--plain");
+    if is_plain || !needs_the_node(&words) || std::env::var_os("MACRONODE_BIN").is_some() {
+        return measure(words, None);
+    }
+    match release::trained() {
+        Ok(program) => measure(words, Some(program)),
+        Err(reason) => {
+            println!("measured as `cargo build --release` makes it: {reason}");
+            measure(words, None)
+        }
+    }
 }
 
 /// Fails when something grew or a request was lost. The node's workers are killed, so it is one that can be told to.
@@ -50,6 +66,10 @@ fn needs_peers(words: &[String]) -> bool {
     }
 }
 
+fn needs_the_node(words: &[String]) -> bool {
+    needs_peers(words) || name(words).is_some_and(|name| MEASURED_ALONE.contains(&name))
+}
+
 fn name(words: &[String]) -> Option<&str> {
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
@@ -62,15 +82,18 @@ fn name(words: &[String]) -> Option<&str> {
     None
 }
 
-fn measure(words: Vec<String>) -> Outcome {
-    Invocation::cargo(&["run", "--release", "--package", "bench", "--"])
-        .args(words)
-        .run()
+/// With this build of ours, or else a plain one.
+fn measure(words: Vec<String>, node: Option<PathBuf>) -> Outcome {
+    let bench = Invocation::cargo(&["run", "--release", "--package", "bench", "--"]).args(words);
+    match node {
+        Some(node) => bench.env("MACRONODE_BIN", node.to_string_lossy()).run(),
+        None => bench.run(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{name, needs_peers};
+    use super::{name, needs_peers, needs_the_node};
 
     fn words(line: &str) -> Vec<String> {
         line.split_whitespace().map(str::to_owned).collect()
@@ -88,7 +111,11 @@ mod tests {
             assert!(needs_peers(&words(line)), "{line}");
         }
         for line in ["--list", "queue", "page", "report", "--compare old.json"] {
-            assert!(!needs_peers(&words(line)), "{line}");
+            assert!(
+                !needs_peers(&words(line)) && !needs_the_node(&words(line)),
+                "{line}"
+            );
         }
+        assert!(needs_the_node(&words("siege --quick")) && !needs_peers(&words("siege --quick")));
     }
 }

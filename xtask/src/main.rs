@@ -14,6 +14,7 @@ mod layering;
 mod meter;
 mod npm;
 mod preview;
+mod release;
 mod requirements;
 mod run;
 mod s3_server;
@@ -95,7 +96,12 @@ const COMMANDS: &[Command] = &[
         run: browser::run,
     },
     Command {
-        usage: "bench [NAME] [--quick] [--json] [--only WORD,...] [--against PEER,...]",
+        usage: "release",
+        about: "the program to deploy, trained with the lab's loads: target/trained/macronode",
+        run: release::run,
+    },
+    Command {
+        usage: "bench [NAME] [--quick] [--json] [--only WORD,...] [--against PEER,...] [--plain]",
         about: "measure beside the peers and write target/bench/report.html; no NAME: all; --list names them",
         run: bench::bench,
     },

@@ -47,6 +47,12 @@ pub(crate) const PEERS: &[Tool] = &[
     },
 ];
 
+/// What speaks HTTP/2 as fast as it can.
+pub(crate) const H2LOAD: &[Tool] = &[Tool {
+    program: "h2load",
+    packages: &["nghttp2-client"],
+}];
+
 /// What counts instructions.
 pub(crate) const VALGRIND: &[Tool] = &[Tool {
     program: "valgrind",

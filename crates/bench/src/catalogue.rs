@@ -27,7 +27,8 @@ pub struct Entry {
 impl Entry {
     /// Whether it is servers that are measured, in processes of their own.
     pub fn starts_servers(&self) -> bool {
-        !self.peers.is_empty() || self.name == scaling::NAME
+        let alone = [scaling::NAME, runtimes::NAME, siege::NAME];
+        !self.peers.is_empty() || alone.contains(&self.name)
     }
 }
 

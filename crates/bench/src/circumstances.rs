@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, OnceLock};
 
+use crate::peers::Kind;
 use crate::sheet::Sheet;
 use crate::{catalogue, machine, results};
 
@@ -46,7 +47,11 @@ pub fn absentees() -> Vec<String> {
 /// A sheet without results.
 pub(crate) fn of(name: &str) -> Sheet {
     let entry = catalogue::find(name);
-    let ours = concat!("macronode ", env!("CARGO_PKG_VERSION")).to_owned();
+    let ours = match entry.is_some_and(|entry| entry.starts_servers()) {
+        true => Kind::Macronode.version().ok(),
+        false => None,
+    };
+    let ours = ours.unwrap_or_else(|| concat!("macronode ", env!("CARGO_PKG_VERSION")).to_owned());
     let peers = entry.map_or(&[][..], |entry| entry.peers);
     let versions = peers.iter().filter_map(|peer| peer.version().ok());
     let words = RUN.words.get().cloned().unwrap_or_default();

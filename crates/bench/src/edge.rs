@@ -53,7 +53,7 @@ pub fn edge(
         if !wanted.has(&[case.name]) || (case.instructions && !count_instructions) {
             continue;
         }
-        show(measured(case, turns)?)?;
+        show(measured(case, turns, &SERVERS)?)?;
     }
     if wanted.has(&[fills::NAME]) {
         show(fills::measured(turns)?)?;
@@ -61,7 +61,15 @@ pub fn edge(
     Ok(())
 }
 
-fn measured(case: &Case, turns: Turns) -> Result<Vec<Row>, String> {
+/// Every kind of hit on ours alone, for who watches it.
+pub(crate) fn train(turns: Turns) -> Result<(), String> {
+    let timed = Case::ALL.iter().filter(|case| !case.instructions);
+    timed
+        .into_iter()
+        .try_for_each(|case| measured(case, turns, &[Kind::Macronode]).map(drop))
+}
+
+fn measured(case: &Case, turns: Turns, servers: &[Kind]) -> Result<Vec<Row>, String> {
     let origin_port = Port::reserve().map_err(|error| format!("no port is free: {error}"))?;
     let _origin = start_origin(&origin_port, OTHER_CORE)?;
     let stand = Stand {
@@ -71,14 +79,14 @@ fn measured(case: &Case, turns: Turns) -> Result<Vec<Row>, String> {
         origin: origin_port.addr(),
     };
     if case.instructions {
-        let counted = SERVERS.map(|kind| (kind, stand.instructions(kind)));
+        let counted = servers.iter().map(|&kind| (kind, stand.instructions(kind)));
         let counted = told(counted).into_iter();
         let counted: Vec<Measured> = counted
             .map(|(kind, sample)| Measured::once(kind, sample))
             .collect();
         return Ok(row::rows(case, &counted));
     }
-    let started = SERVERS.map(|kind| (kind, stand.start(kind, &[])));
+    let started = servers.iter().map(|&kind| (kind, stand.start(kind, &[])));
     let plan_until = Until::Elapsed(turns.length);
     let taken = turns.take(told(started), |kind, server| {
         stand.sample(kind, server, plan_until)

@@ -86,6 +86,11 @@ pub fn fairness(ask: &Ask) -> Result<(), String> {
     report::tell(NAME, ask.json, rows, plots)
 }
 
+/// More for ours than it can take, for who watches it.
+pub(crate) fn train(length: Duration) -> Result<(), String> {
+    shares(Contender::Ours, length).map(drop)
+}
+
 /// What came of one run: by window, what each tenant got of all; and when the heaviest left.
 #[derive(Debug, PartialEq)]
 struct Shares {

@@ -52,6 +52,7 @@ pub mod startup;
 mod svg;
 pub mod table;
 pub mod tile_reads;
+pub mod train;
 mod turns;
 
 use frame::Benchmark;

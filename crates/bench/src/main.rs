@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use bench::request::{Measure, Request};
-use bench::{catalogue, circumstances, compare, everything, html, page, peers, profile, soak};
+use bench::{
+    catalogue, circumstances, compare, everything, html, page, peers, profile, soak, train,
+};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -36,6 +38,7 @@ fn perform(request: Request) -> Result<(), String> {
         }
         Request::Measure(wanted) => measure(wanted),
         Request::Page => page::page(),
+        Request::Train => train::train(),
         Request::Report => html::write().map(|path| println!("{}", path.display())),
         Request::Load(manual) => manual
             .run()

@@ -124,6 +124,10 @@ impl Kind {
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text).into_owned();
         let line = text.lines().next().unwrap_or_default();
+        if self == Self::Macronode {
+            // How it was built matters as much as what it is.
+            return Ok(line.to_owned());
+        }
         let words = line.strip_prefix(lead).unwrap_or(line).split_whitespace();
         let version = words.take(1).collect::<Vec<_>>().join(" ");
         let version = version.trim_end_matches(')');

@@ -57,6 +57,16 @@ pub fn proxy(
     Ok(())
 }
 
+/// Every kind of request through ours alone, for who watches it.
+pub(crate) fn train(turns: Turns) -> Result<(), String> {
+    let certificate = Certificate::make()?;
+    let timed = |case: &&Case| case.drive != Drive::Instructions;
+    Case::ALL
+        .iter()
+        .filter(timed)
+        .try_for_each(|case| measured(case, turns, &certificate, &[Kind::Macronode]).map(drop))
+}
+
 fn measured(
     case: &Case,
     turns: Turns,

@@ -11,13 +11,14 @@ use crate::load::manual::Manual;
 use crate::origin::{PLACES, SERVICE, Settings};
 use crate::results::Wanted;
 use crate::round_trips::doors;
+use crate::train;
 
 /// How to ask.
 pub const USAGE: &str =
     "usage: bench [NAME] [--quick] [--json] [--only WORD,...] [--against PEER,...]
              [--profile] [--instructions] [--compare FILE]   no NAME: all, one after the other
        bench progress --before PROGRAM [--quick] [--json] [--only WORD,...]
-       bench report | page
+       bench report | page | train
        bench --list
        bench soak [--minutes N]
        bench load --target ADDR [--path PATH] [--tenant NAME] [--rate N] [--seconds N]
@@ -35,6 +36,7 @@ pub enum Request {
     Load(Manual),
     Report,
     Page,
+    Train,
     Measure(Measure),
 }
 
@@ -104,6 +106,7 @@ impl Options {
             Some("load") => Request::Load(self.load()?),
             Some("page") => Request::Page,
             Some("report") => Request::Report,
+            Some(train::NAME) => Request::Train,
             name => Request::Measure(self.measure(name)?),
         };
         match self.given.first() {

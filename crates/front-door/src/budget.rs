@@ -5,7 +5,8 @@
 //! out of proportion, and spends what it starts with in a moment.
 
 use crate::frames::{
-    CONTINUATION, DATA, END_STREAM, Frame, HEADERS, PING, PRIORITY, RST_STREAM, SETTINGS,
+    CONTINUATION, DATA, END_STREAM, Frame, HEADERS, PING, PRIORITY, PRIORITY_BYTES, RST_STREAM,
+    SETTINGS, WINDOW_UPDATE,
 };
 
 /// What a connection starts with, and never has more of.
@@ -19,6 +20,20 @@ const PER_REQUEST: i64 = 4;
 const PER_PIECE: i64 = 4;
 /// Bytes written that bring one.
 const BYTES: u64 = 256;
+
+/// What a frame is to the stream it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Opens,
+    GoesOn,
+    /// It comes behind the last that the peer had to say there.
+    Behind,
+}
+
+/// What nobody may say, and what makes us throw out a request that was begun: dear, so that few are begun.
+const FORBIDDEN: i64 = 50;
+/// No window is larger than this allows, if it is as large as windows begin.
+const UPDATE_MAX: u32 = 0x7fff_0000;
 
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -51,18 +66,18 @@ impl Budget {
             self.earn(PER_PIECE);
         }
         if frame.kind == RST_STREAM {
-            self.left -= blame(frame.code);
+            self.left -= blame(frame.word);
         }
     }
 
-    /// Pays for a frame that came, and perhaps opened a stream; `false` if there is nothing left to pay with.
-    pub(crate) fn pay(&mut self, frame: Frame, opens: bool, tick: u32) -> bool {
+    /// Pays for a frame that came; `false` if there is nothing left to pay with.
+    pub(crate) fn pay(&mut self, frame: Frame, part: Part, tick: u32) -> bool {
         if tick != self.tick {
             self.earn(i64::from(tick.saturating_sub(self.tick)) * PER_TICK);
             self.tick = tick;
         }
-        self.left -= cost(frame, opens);
-        if opens && frame.length > 0 {
+        self.left -= cost(frame, part);
+        if part == Part::Opens && frame.length > 0 {
             self.earn(PER_REQUEST);
         }
         self.left >= 0
@@ -81,20 +96,24 @@ fn blame(code: u32) -> i64 {
     const STREAM_CLOSED: u32 = 5;
     const FRAME_SIZE_ERROR: u32 = 6;
     match code {
-        PROTOCOL_ERROR | FLOW_CONTROL_ERROR | FRAME_SIZE_ERROR => 50,
+        PROTOCOL_ERROR | FLOW_CONTROL_ERROR | FRAME_SIZE_ERROR => FORBIDDEN,
         // What was on its way when the stream was closed.
         STREAM_CLOSED => 10,
         _ => 0,
     }
 }
 
-fn cost(frame: Frame, opens: bool) -> i64 {
+fn cost(frame: Frame, part: Part) -> i64 {
+    let named = frame.word & (u32::MAX >> 1);
     match frame.kind {
-        // A second head: of what nobody may send, the one that costs most to throw out.
-        HEADERS if !opens && frame.flags & END_STREAM == 0 => 50,
+        DATA | HEADERS if part == Part::Behind => FORBIDDEN,
+        // A second head.
+        HEADERS if part == Part::GoesOn && frame.flags & END_STREAM == 0 => FORBIDDEN,
         // Said nothing, and made us listen.
         DATA if frame.length == 0 && frame.flags & END_STREAM == 0 => 10,
-        CONTINUATION | HEADERS if frame.length == 0 => 50,
+        CONTINUATION | HEADERS if frame.length == 0 => FORBIDDEN,
+        WINDOW_UPDATE if frame.stream > 0 && !(1..=UPDATE_MAX).contains(&named) => FORBIDDEN,
+        PRIORITY if frame.length != PRIORITY_BYTES || named == frame.stream => FORBIDDEN,
         DATA | HEADERS => 0,
         CONTINUATION => 5,
         // A request was begun and thrown away.
@@ -109,22 +128,27 @@ fn cost(frame: Frame, opens: bool) -> i64 {
 mod tests {
     use super::*;
 
-    const WINDOW_UPDATE: u8 = 8;
-
     fn frame(kind: u8, length: u32) -> Frame {
         Frame {
             length,
             kind,
             flags: 0,
             stream: 1,
-            code: 0,
+            word: 100,
+        }
+    }
+
+    fn opening(frame: &Frame) -> Part {
+        match frame.kind {
+            HEADERS => Part::Opens,
+            _ => Part::GoesOn,
         }
     }
 
     /// Every head opens a stream.
     fn lasts(frames: &[Frame]) -> Option<usize> {
         let mut budget = Budget::new(1);
-        let mut pays = |frame: &Frame| budget.pay(*frame, frame.kind == HEADERS, 1);
+        let mut pays = |frame: &Frame| budget.pay(*frame, opening(frame), 1);
         (0..5000).find(|_| !frames.iter().all(&mut pays))
     }
 
@@ -151,14 +175,14 @@ mod tests {
     // attack: B-02, B-03
     #[test]
     fn resets_that_a_peer_makes_us_send_are_dear_and_those_of_our_own_are_free() {
-        let reset = |code| Frame {
-            code,
+        let reset = |word| Frame {
+            word,
             ..frame(RST_STREAM, 4)
         };
         let uploads = |code| {
             let mut budget = Budget::new(1);
             let lasts = (0..5000).take_while(|_| {
-                let affordable = budget.pay(frame(HEADERS, 20), true, 1);
+                let affordable = budget.pay(frame(HEADERS, 20), Part::Opens, 1);
                 budget.went(reset(code));
                 affordable
             });
@@ -184,11 +208,54 @@ mod tests {
             ..frame(HEADERS, 20)
         };
         let mut budget = Budget::new(1);
-        assert!((0..5000).all(|_| budget.pay(trailers, false, 1)));
+        assert!((0..5000).all(|_| budget.pay(trailers, Part::GoesOn, 1)));
         let uploads = (0..5000).take_while(|_| {
-            budget.pay(frame(HEADERS, 20), true, 1) && budget.pay(frame(HEADERS, 20), false, 1)
+            budget.pay(frame(HEADERS, 20), Part::Opens, 1)
+                && budget.pay(frame(HEADERS, 20), Part::GoesOn, 1)
         });
         assert_eq!(uploads.count(), 21);
+    }
+
+    // attack: B-02, B-03
+    #[test]
+    fn what_nobody_may_say_is_dear_as_soon_as_it_comes() {
+        let update = |word| Frame {
+            word,
+            ..frame(WINDOW_UPDATE, 4)
+        };
+        let of_itself = Frame {
+            word: 1,
+            ..frame(PRIORITY, 5)
+        };
+        let lasts = |odd: Frame, part: Part| {
+            let mut budget = Budget::new(1);
+            let uploads = (0..5000).take_while(|_| {
+                budget.pay(frame(HEADERS, 20), Part::Opens, 1) && budget.pay(odd, part, 1)
+            });
+            uploads.count()
+        };
+        for odd in [
+            update(0),
+            update(1 << 31),
+            update(UPDATE_MAX + 1),
+            of_itself,
+            frame(PRIORITY, 4),
+        ] {
+            assert_eq!(lasts(odd, Part::GoesOn), 21, "{odd:?}");
+        }
+        for odd in [frame(DATA, 1), frame(HEADERS, 20)] {
+            assert_eq!(lasts(odd, Part::Behind), 21, "{odd:?}");
+        }
+        assert_eq!(lasts(update(UPDATE_MAX), Part::GoesOn), 5000);
+        let all = Frame {
+            stream: 0,
+            ..update(UPDATE_MAX + 1)
+        };
+        assert_eq!(
+            lasts(all, Part::GoesOn),
+            5000,
+            "the codec ends the connection"
+        );
     }
 
     #[test]
@@ -201,7 +268,10 @@ mod tests {
         for _ in 0..5000 {
             budget.wrote(16 << 10);
             for _ in 0..4 {
-                assert!(budget.pay(update, false, 1) && budget.pay(frame(PING, 8), false, 1));
+                assert!(
+                    budget.pay(update, Part::GoesOn, 1)
+                        && budget.pay(frame(PING, 8), Part::GoesOn, 1)
+                );
             }
         }
     }
@@ -215,10 +285,14 @@ mod tests {
             budget.went(message);
             budget.wrote(19);
             let heard = [update, update, frame(PING, 8)];
-            assert!(heard.iter().all(|frame| budget.pay(*frame, false, 1)));
+            assert!(
+                heard
+                    .iter()
+                    .all(|frame| budget.pay(*frame, Part::GoesOn, 1))
+            );
         }
         budget.went(frame(DATA, 0));
-        let more = (0..5000).find(|_| !budget.pay(update, false, 1));
+        let more = (0..5000).find(|_| !budget.pay(update, Part::GoesOn, 1));
         assert!(more.is_some_and(|more| more <= 1000), "{more:?}");
     }
 
@@ -226,8 +300,11 @@ mod tests {
     fn now_and_then_anything_may_come() {
         let mut budget = Budget::new(1);
         for tick in 1..2000 {
-            assert!(budget.pay(frame(PING, 8), false, tick));
-            assert!(budget.pay(frame(RST_STREAM, 4), false, tick), "at {tick}");
+            assert!(budget.pay(frame(PING, 8), Part::GoesOn, tick));
+            assert!(
+                budget.pay(frame(RST_STREAM, 4), Part::GoesOn, tick),
+                "at {tick}"
+            );
         }
     }
 }

@@ -7,8 +7,8 @@ pub(crate) struct Frame {
     pub(crate) kind: u8,
     pub(crate) flags: u8,
     pub(crate) stream: u32,
-    /// Why a stream is reset; of nothing else.
-    pub(crate) code: u32,
+    /// The first word a reset, an update of a window or a priority carries; of nothing else.
+    pub(crate) word: u32,
 }
 
 pub(crate) const DATA: u8 = 0;
@@ -17,6 +17,7 @@ pub(crate) const PRIORITY: u8 = 2;
 pub(crate) const RST_STREAM: u8 = 3;
 pub(crate) const SETTINGS: u8 = 4;
 pub(crate) const PING: u8 = 6;
+pub(crate) const WINDOW_UPDATE: u8 = 8;
 pub(crate) const CONTINUATION: u8 = 9;
 
 pub(crate) const END_STREAM: u8 = 1;
@@ -26,23 +27,28 @@ pub(crate) const END_HEADERS: u8 = 4;
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 const HEAD: usize = 9;
-/// The code of a reset, which is all it carries.
-const CODE: usize = 4;
+const WORD: usize = 4;
+/// What a priority carries: a stream and a weight.
+pub(crate) const PRIORITY_BYTES: u32 = 5;
 
 impl Frame {
-    fn parse(head: &[u8; HEAD + CODE]) -> Self {
+    fn parse(head: &[u8; HEAD + WORD]) -> Self {
         let [a, b, c, kind, flags, d, e, f, g, ..] = *head;
         Self {
             length: u32::from_be_bytes([0, a, b, c]),
             kind,
             flags,
             stream: u32::from_be_bytes([d, e, f, g]) & (u32::MAX >> 1),
-            code: 0,
+            word: 0,
         }
     }
 
-    fn carries_code(&self) -> bool {
-        self.kind == RST_STREAM && self.length as usize == CODE
+    fn carries_word(&self) -> bool {
+        match self.kind {
+            RST_STREAM | WINDOW_UPDATE => self.length as usize == WORD,
+            PRIORITY => self.length == PRIORITY_BYTES,
+            _ => false,
+        }
     }
 
     pub(crate) fn ends_stream(&self) -> bool {
@@ -58,8 +64,8 @@ impl Frame {
 /// Walks over one direction of a connection, split anywhere.
 #[derive(Debug)]
 pub(crate) struct Walker {
-    /// Of a frame, and behind it the code of a reset.
-    head: [u8; HEAD + CODE],
+    /// Of a frame, and behind it the word it carries.
+    head: [u8; HEAD + WORD],
     /// How much of that has passed.
     have: usize,
     /// Bytes of the frame, or the preface, that are still to pass.
@@ -79,14 +85,14 @@ impl Walker {
     /// Of what a server sends.
     pub(crate) fn outgoing() -> Self {
         Self {
-            head: [0; HEAD + CODE],
+            head: [0; HEAD + WORD],
             have: 0,
             left: 0,
             last: None,
         }
     }
 
-    /// Shows each frame whose head is complete with these bytes; a reset once its code is.
+    /// Shows each frame whose head is complete with these bytes; what carries a word once that is.
     pub(crate) fn walk(&mut self, mut bytes: &[u8], mut seen: impl FnMut(Frame)) {
         while !bytes.is_empty() {
             if self.left > 0 {
@@ -95,7 +101,7 @@ impl Walker {
                 bytes = &bytes[skipped..];
                 continue;
             }
-            let wanted = if self.have < HEAD { HEAD } else { HEAD + CODE };
+            let wanted = if self.have < HEAD { HEAD } else { HEAD + WORD };
             let taken = (wanted - self.have).min(bytes.len());
             self.head[self.have..self.have + taken].copy_from_slice(&bytes[..taken]);
             self.have += taken;
@@ -104,14 +110,15 @@ impl Walker {
                 return;
             }
             let mut frame = Frame::parse(&self.head);
-            if frame.carries_code() {
+            self.left = frame.length as usize;
+            if frame.carries_word() {
                 if wanted == HEAD {
+                    self.left = 0;
                     continue;
                 }
                 let [.., a, b, c, d] = self.head;
-                frame.code = u32::from_be_bytes([a, b, c, d]);
-            } else {
-                self.left = frame.length as usize;
+                frame.word = u32::from_be_bytes([a, b, c, d]);
+                self.left -= WORD;
             }
             self.have = 0;
             self.last = Some(frame);

@@ -45,13 +45,12 @@ pub use heap::Heap;
 
 /// The version of this build.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// What kind of build this is.
-pub(crate) const BUILD: &str = if cfg!(feature = "chaos") {
-    "with chaos hooks, for tests only"
-} else if cfg!(debug_assertions) {
-    "debug"
-} else {
-    "release"
+/// What kind of build this is: as whoever built it calls it, or by how it was built.
+pub(crate) const BUILD: &str = match option_env!("MACRONODE_BUILD") {
+    Some(name) => name,
+    None if cfg!(feature = "chaos") => "with chaos hooks, for tests only",
+    None if cfg!(debug_assertions) => "debug",
+    None => "release",
 };
 
 /// Does what the command line asks for.

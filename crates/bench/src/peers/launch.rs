@@ -40,7 +40,7 @@ enum Role {
     Reloading,
 }
 
-/// A started server; dropping it ends it.
+/// A started server; dropping it ends it as in service, so that one that keeps books writes them.
 #[derive(Debug)]
 pub struct Running {
     kind: Kind,
@@ -231,6 +231,12 @@ impl Running {
             std::thread::sleep(Duration::from_millis(1));
         }
         Ok(())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.ask_to_end();
     }
 }
 

@@ -19,6 +19,7 @@ fn frames_are_seen_once_wherever_the_bytes_are_split() {
         frame(PRIORITY, 0, 5, 5),
         frame(RST_STREAM, 0, 3, 4),
         frame(RST_STREAM, 0, 3, 6),
+        frame(WINDOW_UPDATE, 0, 0, 4),
     ]
     .concat();
     for cut in 0..=bytes.len() {
@@ -37,11 +38,17 @@ fn frames_are_seen_once_wherever_the_bytes_are_split() {
             (PRIORITY, 5, 5),
             (RST_STREAM, 4, 3),
             (RST_STREAM, 6, 3),
+            (WINDOW_UPDATE, 4, 0),
         ];
         assert_eq!(kinds, expected, "cut at {cut}");
         assert_eq!(walker.unfinished(), Unfinished::Nothing);
         assert!(seen[1].ends_stream() && !seen[4].ends_stream());
-        assert_eq!((seen[4].code, seen[5].code, seen[6].code), (0, u32::MAX, 0));
+        let words: Vec<u32> = seen.iter().map(|frame| frame.word).collect();
+        assert_eq!(
+            words,
+            [0, 0, 0, 0, u32::MAX, u32::MAX, 0, u32::MAX],
+            "cut at {cut}"
+        );
     }
 }
 

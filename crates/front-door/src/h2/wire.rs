@@ -14,8 +14,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::Streams;
 use super::batch::Batch;
 use super::turn::Turn;
-use crate::budget::Budget;
-use crate::frames::{Frame, HEADERS, RST_STREAM, Unfinished, Walker};
+use crate::budget::{Budget, Part};
+use crate::frames::{DATA, Frame, HEADERS, RST_STREAM, Unfinished, Walker};
 use crate::line::Line;
 use crate::pulse::Stance;
 use crate::socket::{Socket, pour};
@@ -54,21 +54,40 @@ struct Inside {
 /// everyone else has forgotten it.
 #[derive(Default)]
 struct Ledger {
-    unfinished: Vec<u32>,
+    unfinished: Vec<Open>,
     last: u32,
 }
 
+struct Open {
+    stream: u32,
+    /// Whether the peer has said all it had to say there.
+    heard: bool,
+}
+
 impl Ledger {
-    /// Whether the frame opens a stream.
-    fn came(&mut self, frame: Frame) -> bool {
-        let opens = frame.kind == HEADERS && frame.stream > self.last;
-        if opens {
-            self.last = frame.stream;
-            self.unfinished.push(frame.stream);
-        } else if frame.kind == RST_STREAM {
-            self.close(frame.stream);
+    fn came(&mut self, frame: Frame) -> Part {
+        let heard = frame.ends_stream();
+        if frame.kind == HEADERS && frame.stream > self.last {
+            let stream = frame.stream;
+            self.last = stream;
+            self.unfinished.push(Open { stream, heard });
+            return Part::Opens;
         }
-        opens
+        match frame.kind {
+            RST_STREAM => self.close(frame.stream),
+            DATA | HEADERS => {
+                let mut open = self.unfinished.iter_mut();
+                let open = open.rfind(|open| open.stream == frame.stream);
+                if let Some(open) = open {
+                    if open.heard {
+                        return Part::Behind;
+                    }
+                    open.heard = heard;
+                }
+            }
+            _ => {}
+        }
+        Part::GoesOn
     }
 
     fn went(&mut self, frame: Frame) {
@@ -78,7 +97,11 @@ impl Ledger {
     }
 
     fn close(&mut self, stream: u32) {
-        if let Some(at) = self.unfinished.iter().position(|open| *open == stream) {
+        if let Some(at) = self
+            .unfinished
+            .iter()
+            .position(|open| open.stream == stream)
+        {
             self.unfinished.swap_remove(at);
         }
     }
@@ -163,9 +186,9 @@ impl Inside {
         let (now, mut affordable, mut any) = (line.desk.clock.now(), true, false);
         self.incoming.walk(bytes, |frame| {
             any = true;
-            let opens = self.ledger.came(frame);
-            self.turn.came(opens);
-            affordable &= self.budget.pay(frame, opens, now);
+            let part = self.ledger.came(frame);
+            self.turn.came(part == Part::Opens);
+            affordable &= self.budget.pay(frame, part, now);
         });
         if !affordable {
             line.desk.floods.inc();
