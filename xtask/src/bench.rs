@@ -16,7 +16,7 @@ const MEASURED_BESIDE_PEERS: &[&str] = &[
     "startup", "memory",
 ];
 /// Those that run ours alone, in a process of its own.
-const MEASURED_ALONE: &[&str] = &["scaling", "runtimes", "siege", "node"];
+const MEASURED_ALONE: &[&str] = &["scaling", "runtimes", "siege", "node", "admission"];
 /// Options that are followed by a word of their own.
 const VALUED: &[&str] = &["--only", "--against", "--compare"];
 

@@ -5,8 +5,8 @@ use crate::overload::sweep;
 use crate::peers::Kind;
 use crate::results::Wanted;
 use crate::{
-    ALL, drain, edge, fairness, fill, kill, memory, micro, overload, overload_sim, proxy, reload,
-    round_trips, runtimes, scaling, siege, startup,
+    ALL, admission, drain, edge, fairness, fill, kill, memory, micro, overload, overload_sim,
+    proxy, reload, round_trips, runtimes, scaling, siege, startup,
 };
 
 /// A benchmark that can be asked for.
@@ -27,7 +27,7 @@ pub struct Entry {
 impl Entry {
     /// Whether it is servers that are measured, in processes of their own.
     pub fn starts_servers(&self) -> bool {
-        let alone = [scaling::NAME, runtimes::NAME, siege::NAME];
+        let alone = [scaling::NAME, runtimes::NAME, siege::NAME, admission::NAME];
         !self.peers.is_empty() || alone.contains(&self.name)
     }
 }
@@ -126,6 +126,7 @@ const SERVERS: &[Entry] = &[
     ),
     beside(runtimes::NAME, runtimes::ABOUT, &[], runtimes::runtimes),
     beside(siege::NAME, siege::ABOUT, &[], siege::siege),
+    beside(admission::NAME, admission::ABOUT, &[], admission::admission),
     // Not among all: it wants an earlier build.
     Entry {
         name: proxy::progress::NAME,

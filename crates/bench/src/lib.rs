@@ -1,6 +1,7 @@
 //! Benchmarks against peers and budgets. A new one is a file with a `BENCHMARK` and its line in
 //! [`ALL`].
 
+pub mod admission;
 pub mod catalogue;
 mod chart;
 pub mod circumstances;

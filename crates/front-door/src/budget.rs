@@ -30,8 +30,10 @@ pub(crate) enum Part {
     Behind,
 }
 
-/// What nobody may say, and what makes us throw out a request that was begun: dear, so that few are begun.
-const FORBIDDEN: i64 = 50;
+/// What nobody may say, and what makes us throw out a request that was begun: so dear that only a few are begun.
+const FORBIDDEN: i64 = 200;
+/// What nobody has a reason to say.
+const DEAR: i64 = 50;
 /// No window is larger than this allows, if it is as large as windows begin.
 const UPDATE_MAX: u32 = 0x7fff_0000;
 
@@ -96,7 +98,7 @@ fn blame(code: u32) -> i64 {
     const STREAM_CLOSED: u32 = 5;
     const FRAME_SIZE_ERROR: u32 = 6;
     match code {
-        PROTOCOL_ERROR | FLOW_CONTROL_ERROR | FRAME_SIZE_ERROR => FORBIDDEN,
+        PROTOCOL_ERROR | FLOW_CONTROL_ERROR | FRAME_SIZE_ERROR => DEAR,
         // What was on its way when the stream was closed.
         STREAM_CLOSED => 10,
         _ => 0,
@@ -111,7 +113,7 @@ fn cost(frame: Frame, part: Part) -> i64 {
         HEADERS if part == Part::GoesOn && frame.flags & END_STREAM == 0 => FORBIDDEN,
         // Said nothing, and made us listen.
         DATA if frame.length == 0 && frame.flags & END_STREAM == 0 => 10,
-        CONTINUATION | HEADERS if frame.length == 0 => FORBIDDEN,
+        CONTINUATION | HEADERS if frame.length == 0 => DEAR,
         WINDOW_UPDATE if frame.stream > 0 && !(1..=UPDATE_MAX).contains(&named) => FORBIDDEN,
         PRIORITY if frame.length != PRIORITY_BYTES || named == frame.stream => FORBIDDEN,
         DATA | HEADERS => 0,
@@ -213,7 +215,7 @@ mod tests {
             budget.pay(frame(HEADERS, 20), Part::Opens, 1)
                 && budget.pay(frame(HEADERS, 20), Part::GoesOn, 1)
         });
-        assert_eq!(uploads.count(), 21);
+        assert_eq!(uploads.count(), 5);
     }
 
     // attack: B-02, B-03
@@ -241,10 +243,10 @@ mod tests {
             of_itself,
             frame(PRIORITY, 4),
         ] {
-            assert_eq!(lasts(odd, Part::GoesOn), 21, "{odd:?}");
+            assert_eq!(lasts(odd, Part::GoesOn), 5, "{odd:?}");
         }
         for odd in [frame(DATA, 1), frame(HEADERS, 20)] {
-            assert_eq!(lasts(odd, Part::Behind), 21, "{odd:?}");
+            assert_eq!(lasts(odd, Part::Behind), 5, "{odd:?}");
         }
         assert_eq!(lasts(update(UPDATE_MAX), Part::GoesOn), 5000);
         let all = Frame {

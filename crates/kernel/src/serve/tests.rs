@@ -434,33 +434,3 @@ async fn the_system_asks_silent_guests_whether_they_are_still_there() {
     );
     assert!(silence + between * chances <= Duration::from_secs(60));
 }
-
-// A crowd at the door does not hold up those who are inside.
-// req: KN-15
-#[tokio::test]
-async fn whoever_is_inside_has_a_turn_after_every_few_who_are_taken_in() {
-    const CROWD: u64 = 64;
-    let door = Door::bind("door", ([127, 0, 0, 1], 0).into()).unwrap();
-    let crowd: Vec<_> = (0..CROWD)
-        .map(|_| std::net::TcpStream::connect(door.address()).unwrap())
-        .collect();
-    let limits = DoorLimits {
-        connections: crowd.len(),
-        patience: QUICK,
-    };
-    let (kernel, publisher) = Kernel::new();
-    let child = Child::new(&SPEC, move |context| {
-        serve(context, door.clone(), limits, Arc::new(Host))
-    });
-    let running = supervise(&kernel, publisher, vec![child]);
-    let taken_in = kernel.registry.counter(&ACCEPTED, &["door"]);
-    let (mut before, mut most) = (0, 0);
-    while before < CROWD {
-        tokio::task::yield_now().await;
-        let now = taken_in.get();
-        (before, most) = (now, most.max(now - before));
-    }
-    assert!((1..=8).contains(&most), "{most} in one turn");
-    kernel.requests.request();
-    running.await.unwrap();
-}

@@ -1,6 +1,35 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::{Request, Response};
 use tokio::io::AsyncReadExt;
 
+use super::super::{Answer, DoorLimits, Handler, Patience, serve};
 use super::*;
+use crate::Kernel;
+use crate::drain::Phase;
+use crate::testing::supervise;
+use crate::tree::{Child, ChildSpec, Restart};
+
+static SPEC: ChildSpec = ChildSpec {
+    name: "door",
+    doc: "test",
+    depends_on: &[],
+    phase: Phase::Intake,
+    restart: Restart::Always,
+    essential: true,
+};
+
+struct Silent;
+
+impl Handler for Silent {
+    async fn handle(&self, _: Request<Incoming>) -> Answer {
+        Response::new(Full::new(Bytes::new()))
+    }
+}
 
 // attack: J-06
 #[tokio::test]
@@ -27,4 +56,38 @@ fn running_out_of_descriptors_is_told_from_other_failures() {
     assert!(out_of_descriptors(&error(libc::EMFILE)));
     assert!(out_of_descriptors(&error(libc::ENFILE)));
     assert!(!out_of_descriptors(&error(libc::ECONNABORTED)));
+}
+
+// A crowd at the door does not hold up those who are inside.
+// req: KN-15
+#[tokio::test]
+async fn whoever_is_inside_has_a_turn_after_every_few_who_are_taken_in() {
+    const CROWD: u64 = 64;
+    let door = Door::bind("door", ([127, 0, 0, 1], 0).into()).unwrap();
+    let crowd: Vec<_> = (0..CROWD)
+        .map(|_| std::net::TcpStream::connect(door.address()).unwrap())
+        .collect();
+    let limits = DoorLimits {
+        connections: crowd.len(),
+        patience: Patience {
+            head: Duration::from_millis(200),
+            idle: Duration::from_millis(200),
+            write: Duration::from_millis(200),
+        },
+    };
+    let (kernel, publisher) = Kernel::new();
+    let child = Child::new(&SPEC, move |context| {
+        serve(context, door.clone(), limits, Arc::new(Silent))
+    });
+    let running = supervise(&kernel, publisher, vec![child]);
+    let taken_in = kernel.registry.counter(&ACCEPTED, &["door"]);
+    let (mut before, mut most) = (0, 0);
+    while before < CROWD {
+        tokio::task::yield_now().await;
+        let now = taken_in.get();
+        (before, most) = (now, most.max(now - before));
+    }
+    assert!((1..=8).contains(&most), "{most} in one turn");
+    kernel.requests.request();
+    running.await.unwrap();
 }
