@@ -76,7 +76,7 @@ impl Hall {
                     }
                     self.welcome(accepted, host).await;
                     taken_in = taken_in.wrapping_add(1);
-                    if taken_in % TURN == 0 {
+                    if taken_in.is_multiple_of(TURN) {
                         tokio::task::yield_now().await;
                     }
                 }
