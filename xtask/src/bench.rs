@@ -16,9 +16,16 @@ const MEASURED_BESIDE_PEERS: &[&str] = &[
     "startup", "memory",
 ];
 /// Those that run ours alone, in a process of its own.
-const MEASURED_ALONE: &[&str] = &["scaling", "runtimes", "siege", "node", "admission"];
+const MEASURED_ALONE: &[&str] = &[
+    "scaling",
+    "runtimes",
+    "siege",
+    "node",
+    "admission",
+    "progress",
+];
 /// Options that are followed by a word of their own.
-const VALUED: &[&str] = &["--only", "--against", "--compare"];
+const VALUED: &[&str] = &["--only", "--against", "--compare", "--before"];
 
 /// Without a name, all of them.
 pub(crate) fn bench(args: Args) -> Outcome {

@@ -10,8 +10,16 @@ use crate::shell::Invocation;
 use crate::tools;
 use crate::workspace;
 
-/// Crates that are no part of the program.
+/// Crates that are no part of the program. What it is trained with decides how it is laid out, not what it does.
 const BESIDE: [&str; 3] = ["crates/bench/", "crates/e2e/", "crates/testkit/"];
+/// What is part of it beside the crates.
+const ABOUT_IT: [&str; 5] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "rust-toolchain.toml",
+    ".cargo/config.toml",
+    "xtask/src/release.rs",
+];
 
 pub(crate) fn run(args: Args) -> Outcome {
     args.finish()?;
@@ -24,7 +32,7 @@ pub(crate) fn run(args: Args) -> Outcome {
 pub(crate) fn trained() -> Result<PathBuf, String> {
     let folder = workspace::target().join("trained");
     let (program, stamp) = (folder.join("macronode"), folder.join("sources"));
-    let sources = fingerprint(&workspace::sources()?, &host()?);
+    let sources = sources()?;
     let is_current = std::fs::read_to_string(&stamp).is_ok_and(|kept| kept == sources);
     if is_current && program.is_file() {
         return Ok(program);
@@ -35,11 +43,18 @@ pub(crate) fn trained() -> Result<PathBuf, String> {
     let profile = folder.join("macronode.profdata");
     watch(&folder.join("seen"), &merge, &profile)?;
     let built = build(&flag("-Cprofile-use=", &profile), "release, trained")?;
-    // Whoever runs the old one keeps it.
+    // Whoever runs the old one keeps it; who looks meanwhile finds none that is current.
     let fresh = folder.join("macronode.new");
     std::fs::copy(built, &fresh).map_err(odd)?;
+    if stamp.exists() {
+        std::fs::remove_file(&stamp).map_err(odd)?;
+    }
     std::fs::rename(fresh, &program).map_err(odd)?;
-    std::fs::write(stamp, sources).map_err(odd)?;
+    if self::sources()? == sources {
+        std::fs::write(stamp, sources).map_err(odd)?;
+    } else {
+        println!("something changed meanwhile: the next time it is made anew");
+    }
     Ok(program)
 }
 
@@ -55,6 +70,7 @@ fn watch(seen: &Path, merge: &str, profile: &Path) -> Outcome {
     tools::offer(tools::H2LOAD);
     Invocation::cargo(&["run", "--release", "--package", "bench", "--", "train"])
         .env("MACRONODE_BIN", watched.to_string_lossy())
+        .env("BENCH_UNMEASURED", "1")
         .env(
             "LLVM_PROFILE_FILE",
             seen.join("%p.profraw").to_string_lossy(),
@@ -85,10 +101,21 @@ fn build(flag: &str, name: &str) -> Result<PathBuf, String> {
     ];
     Invocation::cargo(&build)
         .args(["--target-dir", &folder.to_string_lossy()])
-        .env("CARGO_ENCODED_RUSTFLAGS", flag)
+        .env("CARGO_ENCODED_RUSTFLAGS", flags_with(flag))
         .env("MACRONODE_BUILD", name)
         .run()?;
     Ok(folder.join(host).join("release/macronode"))
+}
+
+/// Behind those that whoever runs this has set, as cargo takes them.
+fn flags_with(flag: &str) -> String {
+    let encoded = std::env::var("CARGO_ENCODED_RUSTFLAGS").ok();
+    let flags = encoded.or_else(|| {
+        let plain = std::env::var("RUSTFLAGS").ok()?;
+        Some(plain.split_whitespace().collect::<Vec<_>>().join("\x1f"))
+    });
+    let flags = flags.filter(|flags| !flags.is_empty());
+    flags.map_or_else(|| flag.to_owned(), |flags| format!("{flags}\x1f{flag}"))
 }
 
 fn flag(name: &str, path: &Path) -> String {
@@ -135,54 +162,55 @@ fn compiler(name: &str) -> Result<String, String> {
         .ok_or_else(|| format!("`rustc -vV` does not say `{name}`"))
 }
 
-/// Of all that the program is made of.
-fn fingerprint(sources: &[workspace::Source], host: &str) -> String {
+/// The fingerprint of all that the program is made of, and by.
+fn sources() -> Result<String, String> {
+    let compiler = Invocation::new("rustc", &["-vV"]).probe();
+    let by = (compiler, flags_with(""));
+    let files = workspace::files()?.into_iter().filter(|path| is_part(path));
+    let whole = |path: String| {
+        let bytes = std::fs::read(workspace::root().join(&path)).unwrap_or_default();
+        (path, bytes)
+    };
+    let files: Vec<(String, Vec<u8>)> = files.map(whole).collect();
+    Ok(fingerprint(&files, &by))
+}
+
+fn fingerprint(files: &[(String, Vec<u8>)], by: &impl Hash) -> String {
     let mut hasher = DefaultHasher::new();
-    host.hash(&mut hasher);
-    for source in sources.iter().filter(|source| is_part(&source.path)) {
-        (&source.path, &source.text).hash(&mut hasher);
-    }
+    (files, by).hash(&mut hasher);
     format!("{:016x}\n", hasher.finish())
 }
 
 fn is_part(path: &str) -> bool {
     let is_code = path.starts_with("crates/") && !BESIDE.iter().any(|dir| path.starts_with(dir));
-    is_code || ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml"].contains(&path)
+    is_code || ABOUT_IT.contains(&path)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn source(path: &str, text: &str) -> workspace::Source {
-        let (path, text) = (path.to_owned(), text.to_owned());
-        workspace::Source { path, text }
-    }
-
     #[test]
     fn a_program_is_current_until_something_it_is_made_of_changes() {
-        let of = |sources: &[workspace::Source]| fingerprint(sources, "here");
-        let before = [
-            source("crates/kernel/src/lib.rs", "a"),
-            source("README.md", "a"),
-        ];
-        let told = [
-            source("crates/kernel/src/lib.rs", "a"),
-            source("README.md", "b"),
-        ];
-        let changed = [
-            source("crates/kernel/src/lib.rs", "b"),
-            source("README.md", "a"),
-        ];
-        let locked = [
-            source("Cargo.lock", "a"),
-            source("crates/kernel/src/lib.rs", "a"),
-        ];
-        assert_eq!(of(&before), of(&told));
-        assert_ne!(of(&before), of(&changed));
-        assert_ne!(of(&before), of(&locked));
-        assert_ne!(of(&before), fingerprint(&before, "elsewhere"));
-        assert!(!is_part("crates/bench/src/lib.rs") && is_part("crates/svc-edge/Cargo.toml"));
+        let of = |bytes: &[u8], by: &str| {
+            let file = (
+                "crates/svc-edge/demo/world.pmtiles".to_owned(),
+                bytes.to_vec(),
+            );
+            fingerprint(&[file], &by)
+        };
+        assert_eq!(of(b"\xff", "1.95"), of(b"\xff", "1.95"));
+        assert_ne!(of(b"\xff", "1.95"), of(b"\xfe", "1.95"));
+        assert_ne!(of(b"\xff", "1.95"), of(b"\xff", "1.96"));
+        for part in [
+            "crates/svc-edge/Cargo.toml",
+            "crates/kernel/src/lib.rs",
+            "Cargo.lock",
+        ] {
+            assert!(is_part(part), "{part}");
+        }
+        assert!(!is_part("crates/bench/src/lib.rs") && !is_part("README.md"));
+        assert_eq!(sources(), sources());
     }
 
     #[test]

@@ -22,9 +22,8 @@ pub(crate) struct Source {
     pub(crate) text: String,
 }
 
-/// Every text file git tracks or would track; build products and binary files are left out.
-pub(crate) fn sources() -> Result<Vec<Source>, String> {
-    let root = root();
+/// Every file git tracks or would track, by its path from the root; build products are left out.
+pub(crate) fn files() -> Result<Vec<String>, String> {
     let listing = Command::new("git")
         .args([
             "ls-files",
@@ -33,7 +32,7 @@ pub(crate) fn sources() -> Result<Vec<Source>, String> {
             "--others",
             "--exclude-standard",
         ])
-        .current_dir(&root)
+        .current_dir(root())
         .output()
         .map_err(|error| format!("git could not be started: {error}"))?;
     if !listing.status.success() {
@@ -43,20 +42,20 @@ pub(crate) fn sources() -> Result<Vec<Source>, String> {
         ));
     }
     let names = String::from_utf8_lossy(&listing.stdout);
-    let mut paths: Vec<&str> = names.split('\0').filter(|path| !path.is_empty()).collect();
+    let paths = names.split('\0').filter(|path| !path.is_empty());
+    let mut paths: Vec<String> = paths.map(str::to_owned).collect();
     paths.sort_unstable();
     paths.dedup();
+    Ok(paths)
+}
+
+/// Every text file among them.
+pub(crate) fn sources() -> Result<Vec<Source>, String> {
+    let root = root();
     // A file deleted but not yet committed is still listed, and a binary file is not UTF-8: neither can be read here.
     let readable = |path: &str| std::fs::read_to_string(root.join(path)).ok();
-    Ok(paths
-        .into_iter()
-        .filter_map(|path| {
-            readable(path).map(|text| Source {
-                path: path.to_owned(),
-                text,
-            })
-        })
-        .collect())
+    let source = |path: String| readable(&path).map(|text| Source { path, text });
+    Ok(files()?.into_iter().filter_map(source).collect())
 }
 
 /// The manifests of the members.

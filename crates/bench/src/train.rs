@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::cores::{self, Rank};
+use crate::cores;
 use crate::peers::OTHER_CORE;
 use crate::turns::Turns;
 use crate::{edge, fairness, kill, proxy};
@@ -17,7 +17,6 @@ const LENGTH: Duration = Duration::from_secs(2);
 
 /// Loads the node with one thing after another.
 pub fn train() -> Result<(), String> {
-    cores::go_first(Rank::Load);
     cores::pin(OTHER_CORE);
     let turns = Turns {
         rounds: 1,

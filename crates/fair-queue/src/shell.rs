@@ -65,7 +65,7 @@ struct Count(AtomicUsize);
 
 impl FairQueue {
     /// A queue by these settings, on this clock. The clock is read when somebody has to wait, when a
-    /// slot is handed over, and for work with a deadline.
+    /// slot is handed over, and for work with a deadline. One that panics costs the slot that was to be handed over.
     pub fn new(
         settings: Settings,
         clock: impl Fn() -> Duration + Send + Sync + 'static,

@@ -26,16 +26,14 @@ const BYTES: u64 = 256;
 pub(crate) enum Part {
     Opens,
     GoesOn,
-    /// It comes behind the last that the peer had to say there.
-    Behind,
+    /// Nobody may say that there.
+    Forbidden,
 }
 
 /// What nobody may say, and what makes us throw out a request that was begun: so dear that only a few are begun.
 const FORBIDDEN: i64 = 200;
 /// What nobody has a reason to say.
 const DEAR: i64 = 50;
-/// No window is larger than this allows, if it is as large as windows begin.
-const UPDATE_MAX: u32 = 0x7fff_0000;
 
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -108,13 +106,13 @@ fn blame(code: u32) -> i64 {
 fn cost(frame: Frame, part: Part) -> i64 {
     let named = frame.word & (u32::MAX >> 1);
     match frame.kind {
-        DATA | HEADERS if part == Part::Behind => FORBIDDEN,
+        _ if part == Part::Forbidden => FORBIDDEN,
         // A second head.
         HEADERS if part == Part::GoesOn && frame.flags & END_STREAM == 0 => FORBIDDEN,
         // Said nothing, and made us listen.
         DATA if frame.length == 0 && frame.flags & END_STREAM == 0 => 10,
         CONTINUATION | HEADERS if frame.length == 0 => DEAR,
-        WINDOW_UPDATE if frame.stream > 0 && !(1..=UPDATE_MAX).contains(&named) => FORBIDDEN,
+        WINDOW_UPDATE if frame.stream > 0 && named == 0 => FORBIDDEN,
         PRIORITY if frame.length != PRIORITY_BYTES || named == frame.stream => FORBIDDEN,
         DATA | HEADERS => 0,
         CONTINUATION => 5,
@@ -236,22 +234,16 @@ mod tests {
             });
             uploads.count()
         };
-        for odd in [
-            update(0),
-            update(1 << 31),
-            update(UPDATE_MAX + 1),
-            of_itself,
-            frame(PRIORITY, 4),
-        ] {
+        for odd in [update(0), update(1 << 31), of_itself, frame(PRIORITY, 4)] {
             assert_eq!(lasts(odd, Part::GoesOn), 5, "{odd:?}");
         }
-        for odd in [frame(DATA, 1), frame(HEADERS, 20)] {
-            assert_eq!(lasts(odd, Part::Behind), 5, "{odd:?}");
+        for odd in [frame(DATA, 1), frame(HEADERS, 20), update(1)] {
+            assert_eq!(lasts(odd, Part::Forbidden), 5, "{odd:?}");
         }
-        assert_eq!(lasts(update(UPDATE_MAX), Part::GoesOn), 5000);
+        assert_eq!(lasts(update(u32::MAX), Part::GoesOn), 5000);
         let all = Frame {
             stream: 0,
-            ..update(UPDATE_MAX + 1)
+            ..update(0)
         };
         assert_eq!(
             lasts(all, Part::GoesOn),

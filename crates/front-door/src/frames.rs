@@ -28,6 +28,8 @@ pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 const HEAD: usize = 9;
 const WORD: usize = 4;
+/// Of a stream whose peer has said nothing else.
+const INITIAL_WINDOW: u32 = 65_535;
 /// What a priority carries: a stream and a weight.
 pub(crate) const PRIORITY_BYTES: u32 = 5;
 
@@ -71,6 +73,30 @@ pub(crate) struct Walker {
     /// Bytes of the frame, or the preface, that are still to pass.
     left: usize,
     last: Option<Frame>,
+    settings: Settings,
+}
+
+/// What settings say of windows, entry by entry.
+#[derive(Debug)]
+struct Settings {
+    entry: [u8; 6],
+    have: usize,
+    initial_window: u32,
+}
+
+impl Settings {
+    const INITIAL_WINDOW: u16 = 4;
+
+    fn pass(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.entry[self.have] = *byte;
+            self.have = (self.have + 1) % self.entry.len();
+            let [a, b, value @ ..] = self.entry;
+            if self.have == 0 && u16::from_be_bytes([a, b]) == Self::INITIAL_WINDOW {
+                self.initial_window = u32::from_be_bytes(value);
+            }
+        }
+    }
 }
 
 impl Walker {
@@ -89,14 +115,23 @@ impl Walker {
             have: 0,
             left: 0,
             last: None,
+            settings: Settings {
+                entry: [0; 6],
+                have: 0,
+                initial_window: INITIAL_WINDOW,
+            },
         }
     }
 
-    /// Shows each frame whose head is complete with these bytes; what carries a word once that is.
-    pub(crate) fn walk(&mut self, mut bytes: &[u8], mut seen: impl FnMut(Frame)) {
+    /// Shows each frame whose head is complete with these bytes; what carries a word once that is. And how many
+    /// bytes a window begins with, as the settings that passed say.
+    pub(crate) fn walk(&mut self, mut bytes: &[u8], mut seen: impl FnMut(Frame, u32)) {
         while !bytes.is_empty() {
             if self.left > 0 {
                 let skipped = self.left.min(bytes.len());
+                if self.last.is_some_and(|frame| frame.kind == SETTINGS) {
+                    self.settings.pass(&bytes[..skipped]);
+                }
                 self.left -= skipped;
                 bytes = &bytes[skipped..];
                 continue;
@@ -121,8 +156,9 @@ impl Walker {
                 self.left -= WORD;
             }
             self.have = 0;
+            self.settings.have = 0;
             self.last = Some(frame);
-            seen(frame);
+            seen(frame, self.settings.initial_window);
         }
     }
 

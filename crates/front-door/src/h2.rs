@@ -28,6 +28,7 @@ pub(crate) use streams::{STREAM_TASK, Stream};
 pub(crate) use wire::{WIRE, Wire};
 
 mod batch;
+mod ledger;
 mod streams;
 mod turn;
 mod wire;

@@ -18,7 +18,7 @@ use pacer::Pacer;
 pub(crate) use promise::PROMISES;
 use promise::{Promises, Refusal};
 use reserve::Reserve;
-use tenants::Tenants;
+use tenants::{Seat, Tenants};
 
 mod limit;
 mod pacer;
@@ -83,6 +83,8 @@ pub(crate) struct Place {
     /// Absent for one of those kept back.
     slot: Option<Slot>,
     tenant: u64,
+    /// Where it is counted.
+    seat: Seat,
     sparse: bool,
     real_cost: Option<u64>,
     /// When it was given back, if that is known.
@@ -93,7 +95,7 @@ pub(crate) struct Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let slots = &self.slots;
-        slots.tenants.end(self.tenant);
+        slots.tenants.end(self.seat);
         if self.sparse {
             slots.reserve.end_sparse();
         }
@@ -118,7 +120,7 @@ impl Place {
 
     /// How long an upstream that does not notice may still be busy with work that nobody waits for any more.
     pub(crate) fn aftermath(&self, now: Duration) -> Option<Duration> {
-        let usual = self.slots.tenants.hold(self.tenant)?;
+        let usual = self.slots.tenants.hold(self.seat)?;
         let left = usual.checked_sub(now.saturating_sub(self.since))?;
         (left >= SHORT_AFTERMATH).then(|| left.min(LONGEST_AFTERMATH))
     }
@@ -223,7 +225,7 @@ impl Slots {
         sparse: bool,
         since: Duration,
     ) -> Place {
-        self.tenants.begin(work.tenant, since);
+        let seat = self.tenants.begin(work.tenant, since);
         if sparse {
             self.reserve.begin_sparse();
         }
@@ -231,6 +233,7 @@ impl Slots {
             slots: self.clone(),
             slot,
             tenant: work.tenant,
+            seat,
             sparse,
             real_cost: None,
             ended_at: None,
@@ -307,7 +310,7 @@ impl Slots {
         let hold = now.saturating_sub(place.since);
         // What was given up says nothing about the upstream.
         if let Some(outcome) = outcome {
-            self.tenants.note(place.tenant, hold);
+            self.tenants.note(place.seat, hold);
             self.reserve.note(hold, place.sparse);
             let kind = place.tenant ^ (route as u64).rotate_right(16);
             let sample = Sample {

@@ -236,7 +236,10 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.ask_to_end();
+        // Who fails is not to wait for it as well.
+        if !std::thread::panicking() {
+            self.ask_to_end();
+        }
     }
 }
 

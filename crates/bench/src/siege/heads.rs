@@ -25,11 +25,14 @@ struct Slow {
     closed: Option<Duration>,
 }
 
-/// Opens so many, lets each drip, and waits until the last is closed.
-pub(super) fn until_closed(target: SocketAddr, count: usize) -> io::Result<Seen> {
+/// Opens so many, one after each `pace`, lets each drip, and waits until the last is closed.
+pub(super) fn until_closed(target: SocketAddr, count: usize, pace: Duration) -> io::Result<Seen> {
     let mut epoll = Epoll::new()?;
     let mut all: Vec<Slow> = Vec::with_capacity(count);
+    let opening = Instant::now();
     for index in 0..count {
+        let due = opening + pace * u32::try_from(index).unwrap_or(u32::MAX);
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
         let stream = begin(target, index)?;
         epoll.add(&stream, index as u64)?;
         all.push(Slow {
@@ -102,7 +105,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(100));
             drop(second);
         });
-        let seen = until_closed(target, 2).unwrap();
+        let seen = until_closed(target, 2, Duration::from_millis(1)).unwrap();
         server.join().unwrap();
         assert!(seen.last_s >= 0.09, "{}", seen.last_s);
     }

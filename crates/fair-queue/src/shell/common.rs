@@ -21,10 +21,10 @@ pub(super) struct Common {
     pub(super) life: std::sync::Arc<life::Life>,
 }
 
-// SAFETY: it stands for a shared reference.
-unsafe impl Send for Common where Shared: Sync {}
+// SAFETY: it stands for a shared reference, and whoever is the last of all drops what it refers to.
+unsafe impl Send for Common where Shared: Send + Sync {}
 // SAFETY: as above.
-unsafe impl Sync for Common where Shared: Sync {}
+unsafe impl Sync for Common where Shared: Send + Sync {}
 
 impl Common {
     pub(super) fn new(shared: Shared) -> Self {

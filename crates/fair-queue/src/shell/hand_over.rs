@@ -45,21 +45,27 @@ impl Common {
         let in_debt = self.word.in_debt();
         let usual = if in_debt { None } else { line.grant_usual(now) };
         let Some(granted) = usual else {
-            let last = self.hand_over_apart(line, charge.class(), now);
+            let (calls, last) = self.hand_over_apart(line, charge.class(), now);
             if last {
                 // SAFETY: it was the last.
                 unsafe { self.free() };
             }
-            return;
+            return calls.ring();
         };
         self.pass_count(charge.class(), granted.class);
         self.unlock(line);
         granted.waker.wake();
     }
 
-    /// The same where not all is as usual, out of the way of who seldom needs it. Whether the slot was the last of all.
+    /// The same where not all is as usual, out of the way of who seldom needs it. Who is to be called, and whether the
+    /// slot was the last of all.
     #[inline(never)]
-    fn hand_over_apart(&self, mut line: MutexGuard<'_, Line>, from: Class, now: Duration) -> bool {
+    fn hand_over_apart(
+        &self,
+        mut line: MutexGuard<'_, Line>,
+        from: Class,
+        now: Duration,
+    ) -> (Calls, bool) {
         let mut calls = Calls::default();
         let mut last = false;
         let granted = match self.word.in_debt() {
@@ -78,8 +84,7 @@ impl Common {
         }
         self.unmark_if_empty(&line);
         self.unlock(line);
-        calls.ring();
-        last
+        (calls, last)
     }
 }
 

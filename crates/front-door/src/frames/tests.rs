@@ -24,8 +24,8 @@ fn frames_are_seen_once_wherever_the_bytes_are_split() {
     .concat();
     for cut in 0..=bytes.len() {
         let (mut walker, mut seen) = (Walker::incoming(), Vec::new());
-        walker.walk(&bytes[..cut], |frame| seen.push(frame));
-        walker.walk(&bytes[cut..], |frame| seen.push(frame));
+        walker.walk(&bytes[..cut], |frame, _| seen.push(frame));
+        walker.walk(&bytes[cut..], |frame, _| seen.push(frame));
         let kinds: Vec<_> = seen
             .iter()
             .map(|frame| (frame.kind, frame.length, frame.stream))
@@ -55,18 +55,34 @@ fn frames_are_seen_once_wherever_the_bytes_are_split() {
 #[test]
 fn the_walker_knows_what_is_left_open() {
     let mut walker = Walker::incoming();
-    walker.walk(&PREFACE[..3], |_| {});
+    walker.walk(&PREFACE[..3], |_, _| {});
     assert_eq!(walker.unfinished(), Unfinished::Other);
-    walker.walk(&PREFACE[3..], |_| {});
+    walker.walk(&PREFACE[3..], |_, _| {});
     assert_eq!(walker.unfinished(), Unfinished::Nothing);
-    walker.walk(&frame(HEADERS, 0, 1, 4), |_| {});
+    walker.walk(&frame(HEADERS, 0, 1, 4), |_, _| {});
     assert_eq!(
         walker.unfinished(),
         Unfinished::Other,
         "a block without an end"
     );
-    walker.walk(&frame(CONTINUATION, END_HEADERS, 1, 4), |_| {});
+    walker.walk(&frame(CONTINUATION, END_HEADERS, 1, 4), |_, _| {});
     assert_eq!(walker.unfinished(), Unfinished::Nothing);
-    walker.walk(&frame(DATA, 0, 1, 4)[..11], |_| {});
+    walker.walk(&frame(DATA, 0, 1, 4)[..11], |_, _| {});
     assert_eq!(walker.unfinished(), Unfinished::Data);
+}
+
+// attack: B-03
+#[test]
+fn the_walker_knows_with_how_much_a_window_begins() {
+    let entries = [[0, 3, 0, 0, 0, 9], [0, 4, 0, 0, 0, 7], [0, 5, 0, 0, 0, 8]];
+    let mut settings = frame(SETTINGS, 0, 0, 18);
+    settings.truncate(9);
+    let (before, after) = (frame(PING, 0, 0, 8), frame(PING, 0, 0, 8));
+    let bytes = [PREFACE, &before, &settings, &entries.concat(), &after].concat();
+    for cut in 0..=bytes.len() {
+        let (mut walker, mut windows) = (Walker::incoming(), Vec::new());
+        walker.walk(&bytes[..cut], |_, window| windows.push(window));
+        walker.walk(&bytes[cut..], |_, window| windows.push(window));
+        assert_eq!(windows, [65_535, 65_535, 7], "cut at {cut}");
+    }
 }

@@ -13,9 +13,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Streams;
 use super::batch::Batch;
+use super::ledger::Ledger;
 use super::turn::Turn;
 use crate::budget::{Budget, Part};
-use crate::frames::{DATA, Frame, HEADERS, RST_STREAM, Unfinished, Walker};
+use crate::frames::{Unfinished, Walker};
 use crate::line::Line;
 use crate::pulse::Stance;
 use crate::socket::{Socket, pour};
@@ -48,67 +49,6 @@ struct Inside {
     ledger: Ledger,
     /// Given back when the socket is dropped.
     _stay: Stay,
-}
-
-/// The streams whose answers have not gone out, as the bytes say: the codec keeps what a peer does not take, after
-/// everyone else has forgotten it.
-#[derive(Default)]
-struct Ledger {
-    unfinished: Vec<Open>,
-    last: u32,
-}
-
-struct Open {
-    stream: u32,
-    /// Whether the peer has said all it had to say there.
-    heard: bool,
-}
-
-impl Ledger {
-    fn came(&mut self, frame: Frame) -> Part {
-        let heard = frame.ends_stream();
-        if frame.kind == HEADERS && frame.stream > self.last {
-            let stream = frame.stream;
-            self.last = stream;
-            self.unfinished.push(Open { stream, heard });
-            return Part::Opens;
-        }
-        match frame.kind {
-            RST_STREAM => self.close(frame.stream),
-            DATA | HEADERS => {
-                let mut open = self.unfinished.iter_mut();
-                let open = open.rfind(|open| open.stream == frame.stream);
-                if let Some(open) = open {
-                    if open.heard {
-                        return Part::Behind;
-                    }
-                    open.heard = heard;
-                }
-            }
-            _ => {}
-        }
-        Part::GoesOn
-    }
-
-    fn went(&mut self, frame: Frame) {
-        if frame.kind == RST_STREAM || frame.ends_stream() {
-            self.close(frame.stream);
-        }
-    }
-
-    fn close(&mut self, stream: u32) {
-        if let Some(at) = self
-            .unfinished
-            .iter()
-            .position(|open| open.stream == stream)
-        {
-            self.unfinished.swap_remove(at);
-        }
-    }
-
-    fn len(&self) -> u32 {
-        self.unfinished.len() as u32
-    }
 }
 
 impl Wire {
@@ -184,9 +124,9 @@ impl Inside {
     fn came(&mut self, bytes: &[u8]) -> io::Result<()> {
         let (line, was) = (&self.streams.line, self.incoming.unfinished());
         let (now, mut affordable, mut any) = (line.desk.clock.now(), true, false);
-        self.incoming.walk(bytes, |frame| {
+        self.incoming.walk(bytes, |frame, initial_window| {
             any = true;
-            let part = self.ledger.came(frame);
+            let part = self.ledger.came(frame, initial_window);
             self.turn.came(part == Part::Opens);
             affordable &= self.budget.pay(frame, part, now);
         });
@@ -243,7 +183,7 @@ impl Inside {
             return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
         }
         let behind = self.batch.sent(total, |bytes| {
-            self.outgoing.walk(bytes, |frame| {
+            self.outgoing.walk(bytes, |frame, _| {
                 self.ledger.went(frame);
                 self.budget.went(frame);
             });
@@ -252,7 +192,7 @@ impl Inside {
         for buf in bufs {
             let part = &buf[..left.min(buf.len())];
             left -= part.len();
-            self.outgoing.walk(part, |frame| {
+            self.outgoing.walk(part, |frame, _| {
                 self.ledger.went(frame);
                 self.budget.went(frame);
             });

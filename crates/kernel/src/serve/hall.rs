@@ -15,7 +15,7 @@ use crate::net::{self, TcpListener, TcpStream};
 use crate::tree::{Context, Failure};
 
 /// Connections taken in before those who are inside have their turn: a crowd at the door is not to hold them up.
-const TURN: u32 = 8;
+const TURN: u32 = 16;
 
 /// Who receives the connections of a door.
 pub trait Host: Send + Sync + 'static {
@@ -76,19 +76,18 @@ impl Hall {
                     }
                     self.welcome(accepted, host).await;
                     taken_in = taken_in.wrapping_add(1);
-                    if taken_in.is_multiple_of(TURN) {
-                        tokio::task::yield_now().await;
-                    }
+                    let_others_in(taken_in).await;
                 }
             }
         }
         // What the kernel has already accepted for us would be reset by closing: take it in first.
         let listener = listener.into_std()?;
-        for _ in 0..=limits::BACKLOG {
+        for taken_in in 1..=limits::BACKLOG + 1 {
             let Some(accepted) = net::waiting(&listener) else {
                 break;
             };
             self.welcome(accepted, host).await;
+            let_others_in(taken_in).await;
         }
         door.close();
         Ok(())
@@ -188,6 +187,12 @@ impl Spare {
 
 fn out_of_descriptors(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+async fn let_others_in(taken_in: u32) {
+    if taken_in.is_multiple_of(TURN) {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Whether an error is about the one connection that was to be accepted. Any other comes again at once, unless

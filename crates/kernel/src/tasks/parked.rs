@@ -59,8 +59,12 @@ impl Parked {
         // SAFETY: as the caller promises.
         let waker = unsafe { Uncounted::new(waker) };
         let seat = Seat::of_this_thread().index();
-        let index = self.shards[seat].0.with(|shard| shard.insert(waker));
-        Place::new(seat, index)
+        self.shards[seat].0.with(|shard| {
+            // Before the insertion: a waker without a place would be there for ever.
+            let place = Place::new(seat, shard.free);
+            shard.insert(waker);
+            place
+        })
     }
 
     #[inline]

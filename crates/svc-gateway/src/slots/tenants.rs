@@ -1,20 +1,39 @@
 //! What each tenant has running at an upstream, and how long that takes; a table of fixed size, without locks.
+//!
+//! Whoever has something running or waiting has an entry of its own: what one tenant does is not held against another.
+//! One that has neither keeps its entry until somebody else needs it.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Tenants whose numbers fall into one entry count as one.
-const ENTRIES: usize = 4_096;
+/// Where a tenant's entry may be. Only when more of one set are busy at once does one count as another.
+const WAYS: usize = 8;
+const SETS: usize = 512;
 
 /// The least that counts as a tenant's part, however many there are.
 const LEAST_PART: u32 = 2;
 
 /// What the tenants of one upstream have running.
 pub(super) struct Tenants {
+    sets: Box<[Owners]>,
+    /// Those of each set together, in its order.
     entries: Box<[Entry]>,
+    /// What is known of who has none.
+    nobody: Entry,
     /// Entries with anything running.
     active: AtomicU32,
 }
+
+/// Whose the entries of a set are, in one cache line; [`NOBODY`]'s until they are needed.
+#[derive(Default)]
+#[repr(align(64))]
+struct Owners([AtomicU64; WAYS]);
+
+const NOBODY: u64 = 0;
+
+/// An entry, for as long as it counts for somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seat(u32);
 
 /// Beginnings that are remembered of each.
 const RECENT: usize = 32;
@@ -34,7 +53,9 @@ struct Entry {
 impl Tenants {
     pub(super) fn new() -> Self {
         Self {
-            entries: (0..ENTRIES).map(|_| Entry::default()).collect(),
+            sets: (0..SETS).map(|_| Owners::default()).collect(),
+            entries: (0..SETS * WAYS).map(|_| Entry::default()).collect(),
+            nobody: Entry::default(),
             active: AtomicU32::new(0),
         }
     }
@@ -54,7 +75,7 @@ impl Tenants {
         let entry = self.entry(tenant);
         let waiting = entry.waiting.load(Ordering::Relaxed);
         let running = entry.running.load(Ordering::Relaxed).max(1);
-        Some(self.hold(tenant)? * waiting / running)
+        Some(entry.hold()? * waiting / running)
     }
 
     /// When one of its places comes free for one more request: those before it have the ones that were taken earlier.
@@ -70,7 +91,7 @@ impl Tenants {
         let number = entry.begun.load(Ordering::Relaxed).wrapping_sub(after);
         let began_ms = entry.began(number).load(Ordering::Relaxed);
         let held = Duration::from_millis((millis(now).wrapping_sub(began_ms)).into());
-        Some(self.hold(tenant)?.saturating_sub(held))
+        Some(entry.hold()?.saturating_sub(held))
     }
 
     /// How many of its requests have a place.
@@ -85,18 +106,21 @@ impl Tenants {
 
     /// Counts one that waits, until the answer is dropped.
     pub(super) fn wait(&self, tenant: u64) -> Waiting<'_> {
-        let waiting = &self.entry(tenant).waiting;
+        let waiting = &self.at(self.seat(tenant)).waiting;
         waiting.fetch_add(1, Ordering::Relaxed);
         Waiting(waiting)
     }
 
-    pub(super) fn begin(&self, tenant: u64, now: Duration) {
-        let entry = self.entry(tenant);
+    /// Counts one that runs, until it is said to [end](Self::end) there.
+    pub(super) fn begin(&self, tenant: u64, now: Duration) -> Seat {
+        let seat = self.seat(tenant);
+        let entry = self.at(seat);
         let number = entry.begun.fetch_add(1, Ordering::Relaxed);
         entry.began(number).store(millis(now), Ordering::Relaxed);
         if entry.running.fetch_add(1, Ordering::Relaxed) == 0 {
             self.active.fetch_add(1, Ordering::Relaxed);
         }
+        seat
     }
 
     /// How many of its requests have begun; starts anew after the largest number.
@@ -104,16 +128,16 @@ impl Tenants {
         self.entry(tenant).begun.load(Ordering::Relaxed)
     }
 
-    pub(super) fn end(&self, tenant: u64) {
-        if self.entry(tenant).running.fetch_sub(1, Ordering::Relaxed) == 1 {
+    pub(super) fn end(&self, seat: Seat) {
+        if self.at(seat).running.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.active.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
     /// One of its requests took so long. A lost race loses one sample.
-    pub(super) fn note(&self, tenant: u64, hold: Duration) {
+    pub(super) fn note(&self, seat: Seat, hold: Duration) {
         let hold = u32::try_from(hold.as_micros()).unwrap_or(u32::MAX);
-        let known = &self.entry(tenant).hold_us;
+        let known = &self.at(seat).hold_us;
         let next = match known.load(Ordering::Relaxed) {
             0 => hold,
             before => before - before / 8 + hold / 8,
@@ -122,21 +146,90 @@ impl Tenants {
     }
 
     /// How long its requests take, once known.
-    pub(super) fn hold(&self, tenant: u64) -> Option<Duration> {
-        let hold = self.entry(tenant).hold_us.load(Ordering::Relaxed);
-        (hold > 0).then(|| Duration::from_micros(hold.into()))
+    pub(super) fn hold(&self, seat: Seat) -> Option<Duration> {
+        self.at(seat).hold()
     }
 
-    fn entry(&self, tenant: u64) -> &Entry {
-        // Tenants' numbers are hashes, those of addresses are not: the high bits of a product depend on all of them.
-        let mixed = tenant.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        &self.entries[mixed as usize % ENTRIES]
+    fn at(&self, seat: Seat) -> &Entry {
+        &self.entries[seat.0 as usize]
     }
+
+    /// The tenant's entry, or one that says nothing.
+    fn entry(&self, tenant: u64) -> &Entry {
+        let (set, owner) = place(tenant);
+        let way = self.way_of(set, owner);
+        way.map_or(&self.nobody, |way| self.at(seat(set, way)))
+    }
+
+    fn way_of(&self, set: usize, owner: u64) -> Option<usize> {
+        let ways = &self.sets[set].0;
+        ways.iter()
+            .position(|way| way.load(Ordering::Relaxed) == owner)
+    }
+
+    /// The tenant's entry, from now on.
+    fn seat(&self, tenant: u64) -> Seat {
+        let (set, owner) = place(tenant);
+        match self.way_of(set, owner) {
+            Some(way) => seat(set, way),
+            None => self.take_seat(set, owner),
+        }
+    }
+
+    /// One of nobody's, or of who has nothing to do. Whoever begins in it at this very moment is counted there until it
+    /// ends: it ends where it began, so that no count is ever wrong for long.
+    #[cold]
+    fn take_seat(&self, set: usize, owner: u64) -> Seat {
+        let seats = (0..WAYS).map(|way| seat(set, way));
+        let nobodys = |before, _| before == NOBODY;
+        let idle = |_, seat| self.at(seat).load() == 0;
+        for is_free in [&nobodys as &dyn Fn(u64, Seat) -> bool, &idle] {
+            for (seat, way) in seats.clone().zip(&self.sets[set].0) {
+                let before = way.load(Ordering::Relaxed);
+                let (relaxed, same) = (Ordering::Relaxed, before == owner);
+                let taken = !same
+                    && is_free(before, seat)
+                    && way
+                        .compare_exchange(before, owner, relaxed, relaxed)
+                        .is_ok();
+                if taken {
+                    self.at(seat).hold_us.store(0, relaxed);
+                }
+                // Another request of the same tenant may have been quicker.
+                if taken || way.load(relaxed) == owner {
+                    return seat;
+                }
+            }
+        }
+        let least = seats.min_by_key(|seat| self.at(*seat).load());
+        least.unwrap_or(seat(set, 0))
+    }
+}
+
+/// The set of a tenant, and its name there.
+fn place(tenant: u64) -> (usize, u64) {
+    // Tenants' numbers are hashes, those of addresses are not: the high bits of a product depend on all of them.
+    let mixed = tenant.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    (mixed as usize % SETS, tenant.max(1))
+}
+
+fn seat(set: usize, way: usize) -> Seat {
+    Seat((set * WAYS + way) as u32)
 }
 
 impl Entry {
     fn began(&self, number: u32) -> &AtomicU32 {
         &self.began_ms[number as usize % RECENT]
+    }
+
+    fn hold(&self) -> Option<Duration> {
+        let hold = self.hold_us.load(Ordering::Relaxed);
+        (hold > 0).then(|| Duration::from_micros(hold.into()))
+    }
+
+    /// What it has running and waiting.
+    fn load(&self) -> u32 {
+        self.running.load(Ordering::Relaxed) + self.waiting.load(Ordering::Relaxed)
     }
 }
 
@@ -162,14 +255,12 @@ mod tests {
     #[test]
     fn who_has_less_than_its_part_is_sparse() {
         let tenants = Tenants::new();
-        for _ in 0..30 {
-            tenants.begin(1, Duration::ZERO);
-        }
+        let begin = |tenant| tenants.begin(tenant, Duration::ZERO);
+        let mut seats = Vec::new();
+        seats.extend((0..30).map(|_| begin(1)));
         assert!(!tenants.is_sparse(1, 30));
         assert!(tenants.is_sparse(2, 32), "half of the places are its part");
-        for _ in 0..15 {
-            tenants.begin(2, Duration::ZERO);
-        }
+        seats.extend((0..15).map(|_| begin(2)));
         assert!(tenants.is_sparse(2, 32));
         let waiting = tenants.wait(2);
         assert!(
@@ -178,25 +269,21 @@ mod tests {
         );
         drop(waiting);
         assert!(tenants.is_sparse(2, 32));
-        tenants.begin(2, Duration::ZERO);
+        seats.push(begin(2));
         assert!(!tenants.is_sparse(2, 32));
-        for _ in 0..16 {
-            tenants.end(2);
-        }
-        for _ in 0..30 {
-            tenants.end(1);
-        }
+        seats.into_iter().for_each(|seat| tenants.end(seat));
         assert_eq!(tenants.active.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn what_a_tenant_takes_is_learnt() {
         let tenants = Tenants::new();
-        assert_eq!(tenants.hold(7), None);
+        let seat = tenants.begin(7, Duration::ZERO);
+        assert_eq!(tenants.hold(seat), None);
         for _ in 0..100 {
-            tenants.note(7, Duration::from_millis(640));
+            tenants.note(seat, Duration::from_millis(640));
         }
-        let hold = tenants.hold(7).unwrap().as_millis();
+        let hold = tenants.hold(seat).unwrap().as_millis();
         assert!((639..=640).contains(&hold), "{hold}");
     }
 
@@ -204,7 +291,9 @@ mod tests {
     #[test]
     fn it_is_foreseen_whose_place_is_the_next() {
         let (tenants, ms) = (Tenants::new(), Duration::from_millis);
-        tenants.note(7, ms(640));
+        let early = tenants.begin(7, ms(0));
+        tenants.note(early, ms(640));
+        tenants.end(early);
         assert_eq!(tenants.place_free_in(7, ms(0)), None, "nobody has a place");
         for began in [0, 100, 200] {
             tenants.begin(7, ms(began));
@@ -220,5 +309,76 @@ mod tests {
             tenants.begin(7, ms(300));
         }
         assert_eq!(tenants.place_free_in(7, ms(300)), None, "too long ago");
+    }
+
+    /// Those of one set, the tenant among them.
+    fn neighbours(tenant: u64) -> impl Iterator<Item = u64> {
+        let (set, _) = place(tenant);
+        (1..).filter(move |other| place(*other).0 == set)
+    }
+
+    // req: AC-05, GW-07
+    #[test]
+    fn what_one_tenant_does_is_not_held_against_another() {
+        let tenants = Tenants::new();
+        let begin = |tenant| tenants.begin(tenant, Duration::ZERO);
+        let crowd: Vec<u64> = neighbours(1).take(WAYS).collect();
+        let (polite, noisy) = crowd.split_first().unwrap();
+        let mut waiting = Vec::new();
+        for tenant in noisy {
+            for _ in 0..30 {
+                begin(*tenant);
+            }
+            waiting.extend((0..9).map(|_| tenants.wait(*tenant)));
+        }
+        assert!(tenants.is_sparse(*polite, 32));
+        assert_eq!((tenants.running(*polite), tenants.waiting(*polite)), (0, 0));
+        assert_eq!(tenants.wait_expected(*polite), None);
+        begin(*polite);
+        for tenant in noisy {
+            assert_eq!(
+                (tenants.running(*tenant), tenants.waiting(*tenant)),
+                (30, 9)
+            );
+        }
+        assert_eq!(tenants.running(*polite), 1);
+        drop(waiting);
+    }
+
+    // req: GW-07
+    #[test]
+    fn who_has_nothing_to_do_leaves_its_entry_to_others() {
+        let tenants = Tenants::new();
+        for tenant in neighbours(1).take(100 * WAYS) {
+            let seat = tenants.begin(tenant, Duration::ZERO);
+            assert_eq!((tenants.running(tenant), tenants.hold(seat)), (1, None));
+            tenants.note(seat, Duration::from_millis(5));
+            tenants.end(seat);
+            assert_eq!(
+                tenants.hold(seat),
+                Some(Duration::from_millis(5)),
+                "until then"
+            );
+        }
+        assert_eq!(tenants.active.load(Ordering::Relaxed), 0);
+    }
+
+    // req: GW-07
+    #[test]
+    fn more_than_a_set_holds_are_counted_with_who_has_least() {
+        let tenants = Tenants::new();
+        let crowd: Vec<u64> = neighbours(1).take(WAYS + 1).collect();
+        let mut seats = Vec::new();
+        for (index, tenant) in crowd[..WAYS].iter().enumerate() {
+            seats.extend((0..=index).map(|_| tenants.begin(*tenant, Duration::ZERO)));
+        }
+        seats.push(tenants.begin(crowd[WAYS], Duration::ZERO));
+        assert_eq!(
+            (tenants.running(crowd[0]), tenants.running(crowd[1])),
+            (2, 2)
+        );
+        seats.into_iter().for_each(|seat| tenants.end(seat));
+        assert!(crowd.iter().all(|tenant| tenants.running(*tenant) == 0));
+        assert_eq!(tenants.active.load(Ordering::Relaxed), 0);
     }
 }

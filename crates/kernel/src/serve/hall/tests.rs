@@ -87,7 +87,7 @@ async fn whoever_is_inside_has_a_turn_after_every_few_who_are_taken_in() {
         let now = taken_in.get();
         (before, most) = (now, most.max(now - before));
     }
-    assert!((1..=8).contains(&most), "{most} in one turn");
+    assert!((1..=TURN.into()).contains(&most), "{most} in one turn");
     drop(crowd);
     kernel.requests.request();
     running.await.unwrap();
