@@ -28,6 +28,11 @@ pub(crate) static PULSES: LockSpec = LockSpec {
     doc: "the connections of a door; taken when one comes, and ten times a second to look for late ones",
 };
 
+/// Connections looked at before others have their turn: each is a cache line that was not needed for a while.
+const SEEN_AT_ONCE: usize = 512;
+/// And those that are woken.
+const WOKEN_AT_ONCE: usize = 4;
+
 const NONE: u32 = 0;
 const PASSED: u32 = u32::MAX;
 
@@ -79,8 +84,8 @@ impl Clockwork {
             let passed = (clock::now() - began).as_millis() / TICK.as_millis();
             let now = u32::try_from(passed).unwrap_or(u32::MAX - 2) + 1;
             self.tick.store(now, Ordering::Relaxed);
-            self.sweep(now);
             self.turn_the_page(clock::unix_time().as_secs());
+            self.sweep(now).await;
         }
     }
 
@@ -92,18 +97,43 @@ impl Clockwork {
         }
     }
 
-    fn sweep(&self, now: u32) {
-        self.pulses.lock().retain(|pulse| {
+    /// Looks at everyone, and lets others have their turn now and then: a crowd that came at once is late at once, and
+    /// each of them has work to do when it is told.
+    async fn sweep(&self, now: u32) {
+        let mut next = Some(0);
+        while let Some(from) = next {
+            let mut late;
+            (late, next) = self.look_at_some(from, now);
+            while !late.is_empty() {
+                late.drain(..late.len().min(WOKEN_AT_ONCE))
+                    .for_each(Waker::wake);
+                tokio::task::yield_now().await;
+            }
+            if next.is_some() {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    /// Whom to wake of some, and where to go on. Who has stopped makes room for the last, who is looked at instead.
+    fn look_at_some(&self, from: usize, now: u32) -> (Vec<Waker>, Option<usize>) {
+        let (mut late, mut at) = (Vec::new(), from);
+        let mut pulses = self.pulses.lock();
+        for _ in 0..SEEN_AT_ONCE {
+            let Some(pulse) = pulses.get(at) else {
+                return (late, None);
+            };
             if pulse.stopped.load(Ordering::Acquire) {
-                return false;
+                pulses.swap_remove(at);
+                continue;
             }
             let deadlines = [&pulse.read, &pulse.write, &pulse.part, &pulse.answer];
-            let late = deadlines.map(|deadline| deadline.look(now));
-            if late.contains(&true) {
-                pulse.waker.wake();
+            if deadlines.map(|deadline| deadline.look(now)).contains(&true) {
+                late.extend(pulse.waker.take());
             }
-            true
-        });
+            at += 1;
+        }
+        (late, Some(at))
     }
 
     /// Asks everyone to leave.
@@ -130,8 +160,10 @@ impl Clockwork {
 
     #[cfg(test)]
     pub(crate) fn turn_to(&self, now: u32) {
+        use futures_util::FutureExt;
         self.tick.store(now, Ordering::Relaxed);
-        self.sweep(now);
+        let mut sweep = std::pin::pin!(self.sweep(now));
+        while sweep.as_mut().now_or_never().is_none() {}
     }
 }
 

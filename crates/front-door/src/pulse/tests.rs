@@ -87,3 +87,32 @@ fn an_order_is_not_taken_back_by_a_milder_one() {
     assert_eq!(pulse.ordered(), Order::Cut);
     assert_eq!(calls.0.load(Ordering::Relaxed), 1);
 }
+
+// A crowd that came at once is late at once: others are not to wait until all of it has been told.
+// req: GW-03
+#[test]
+fn of_many_who_are_late_at_once_a_few_are_woken_at_a_time() {
+    use futures_util::FutureExt;
+    let clock = Clockwork::new();
+    let crowd: Vec<_> = (0..SEEN_AT_ONCE + 100).map(|_| watched(&clock)).collect();
+    for (pulse, _) in &crowd {
+        pulse.read.set(&clock, 3);
+    }
+    let woken = || -> usize {
+        crowd
+            .iter()
+            .map(|(_, calls)| calls.0.load(Ordering::Relaxed))
+            .sum()
+    };
+    let mut sweep = std::pin::pin!(clock.sweep(9));
+    let (mut before, mut most) = (0, 0);
+    loop {
+        let over = sweep.as_mut().now_or_never().is_some();
+        let now = woken();
+        (before, most) = (now, most.max(now - before));
+        if over {
+            break;
+        }
+    }
+    assert_eq!((before, most), (crowd.len(), WOKEN_AT_ONCE));
+}
