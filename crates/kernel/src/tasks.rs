@@ -24,7 +24,6 @@ mod desk;
 mod ledger;
 mod parked;
 mod seat;
-mod uncounted;
 
 /// What a task is for; every spawn names one.
 #[derive(Debug)]
@@ -330,9 +329,7 @@ impl Entry {
         if self.place != Place::NONE {
             return; // A task's waker wakes the task whatever poll it was taken in.
         }
-        // SAFETY: the runtime's waker of a task refers to the cell that the task itself lies in, and this entry with
-        // it. It is removed when the entry is dropped, while the cell is there.
-        self.place = unsafe { self.desk.parked.insert(cx.waker()) };
+        self.place = self.desk.parked.insert(cx.waker().clone());
         // The group may have ended between the check before the poll and the insertion.
         if !self.desk.running() {
             cx.waker().wake_by_ref();

@@ -9,7 +9,7 @@ use crate::drain::{Outcome, Phase};
 use crate::testing::{supervise, until_ready};
 use crate::tree::{Child, ChildSpec, Restart};
 
-static SPEC: ChildSpec = ChildSpec {
+pub(super) static SPEC: ChildSpec = ChildSpec {
     name: "door",
     doc: "test",
     depends_on: &[],
@@ -18,7 +18,7 @@ static SPEC: ChildSpec = ChildSpec {
     essential: true,
 };
 
-const QUICK: Patience = Patience {
+pub(super) const QUICK: Patience = Patience {
     head: Duration::from_millis(200),
     idle: Duration::from_millis(600),
     write: Duration::from_millis(300),
@@ -27,7 +27,7 @@ const QUICK: Patience = Patience {
 const LATE: Duration = Duration::from_millis(1_500);
 
 /// `/slow` takes 300 ms, `/panic` panics, `/big` is more than socket buffers hold, the rest says hello.
-struct Host;
+pub(super) struct Host;
 
 impl Handler for Host {
     async fn handle(&self, request: Request<Incoming>) -> Answer {

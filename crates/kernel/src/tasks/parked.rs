@@ -3,7 +3,6 @@
 use std::task::Waker;
 
 use super::seat::{SEATS, Seat};
-use super::uncounted::Uncounted;
 use crate::lock::{self, BriefLock};
 
 /// How many wakers are looked at before others get a turn.
@@ -28,7 +27,7 @@ struct Shard {
 }
 
 enum Slot {
-    Full(Uncounted),
+    Full(Waker),
     /// Says which is free after it.
     Free(usize),
 }
@@ -36,7 +35,7 @@ enum Slot {
 impl Slot {
     fn waker(&self) -> Option<Waker> {
         match self {
-            Self::Full(waker) => Some(waker.counted()),
+            Self::Full(waker) => Some(waker.clone()),
             Self::Free(_) => None,
         }
     }
@@ -52,25 +51,18 @@ impl Default for Parked {
 }
 
 impl Parked {
-    /// # Safety
-    /// What the waker refers to is there until it was [removed](Self::remove).
     #[inline]
-    pub(super) unsafe fn insert(&self, waker: &Waker) -> Place {
-        // SAFETY: as the caller promises.
-        let waker = unsafe { Uncounted::new(waker) };
+    pub(super) fn insert(&self, waker: Waker) -> Place {
         let seat = Seat::of_this_thread().index();
-        self.shards[seat].0.with(|shard| {
-            // Before the insertion: a waker without a place would be there for ever.
-            let place = Place::new(seat, shard.free);
-            shard.insert(waker);
-            place
-        })
+        let index = self.shards[seat].0.with(|shard| shard.insert(waker));
+        Place::new(seat, index)
     }
 
     #[inline]
     pub(super) fn remove(&self, place: Place) {
         let shard = &self.shards[place.seat()].0;
-        shard.with(|shard| shard.remove(place.index()));
+        let gone = shard.with(|shard| shard.remove(place.index()));
+        drop(gone);
     }
 
     /// Gives back the memory of a crowd that has gone.
@@ -95,7 +87,7 @@ impl Parked {
 
 impl Shard {
     #[inline]
-    fn insert(&mut self, waker: Uncounted) -> usize {
+    fn insert(&mut self, waker: Waker) -> usize {
         let index = self.free;
         match self.slots.get_mut(index) {
             Some(slot) => {
@@ -112,8 +104,9 @@ impl Shard {
     }
 
     #[inline]
-    fn remove(&mut self, index: usize) {
-        self.slots[index] = Slot::Free(std::mem::replace(&mut self.free, index));
+    fn remove(&mut self, index: usize) -> Slot {
+        let free = Slot::Free(std::mem::replace(&mut self.free, index));
+        std::mem::replace(&mut self.slots[index], free)
     }
 
     /// The wakers in the slots from this one on, or none if there are no such slots.

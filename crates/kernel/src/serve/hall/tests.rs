@@ -1,35 +1,14 @@
 use std::sync::Arc;
-use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::{Request, Response};
 use tokio::io::AsyncReadExt;
 
-use super::super::{Answer, DoorLimits, Handler, Patience, serve};
-use super::*;
+use super::super::tests::{Host, QUICK, SPEC};
+use super::super::{DoorLimits, serve};
+use super::{SocketAddr, Spare, TURN, TcpListener, TcpStream, io, net, out_of_descriptors};
 use crate::Kernel;
-use crate::drain::Phase;
+use crate::serve::{ACCEPTED, Door};
 use crate::testing::supervise;
-use crate::tree::{Child, ChildSpec, Restart};
-
-static SPEC: ChildSpec = ChildSpec {
-    name: "door",
-    doc: "test",
-    depends_on: &[],
-    phase: Phase::Intake,
-    restart: Restart::Always,
-    essential: true,
-};
-
-struct Silent;
-
-impl Handler for Silent {
-    async fn handle(&self, _: Request<Incoming>) -> Answer {
-        Response::new(Full::new(Bytes::new()))
-    }
-}
+use crate::tree::Child;
 
 // attack: J-06
 #[tokio::test]
@@ -69,15 +48,11 @@ async fn whoever_is_inside_has_a_turn_after_every_few_who_are_taken_in() {
         .collect();
     let limits = DoorLimits {
         connections: CROWD as usize,
-        patience: Patience {
-            head: Duration::from_millis(200),
-            idle: Duration::from_millis(200),
-            write: Duration::from_millis(200),
-        },
+        patience: QUICK,
     };
     let (kernel, publisher) = Kernel::new();
     let child = Child::new(&SPEC, move |context| {
-        serve(context, door.clone(), limits, Arc::new(Silent))
+        serve(context, door.clone(), limits, Arc::new(Host))
     });
     let running = supervise(&kernel, publisher, vec![child]);
     let taken_in = kernel.registry.counter(&ACCEPTED, &["door"]);

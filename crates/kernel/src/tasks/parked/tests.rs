@@ -15,12 +15,6 @@ impl Wake for Bell {
     }
 }
 
-/// The waker must be kept by the caller.
-fn park(parked: &Parked, waker: &Waker) -> Place {
-    // SAFETY: the tests of this module keep their wakers to the end.
-    unsafe { parked.insert(waker) }
-}
-
 // req: KN-05
 #[test]
 fn everybody_who_is_parked_is_woken_and_nobody_who_has_left() {
@@ -29,11 +23,10 @@ fn everybody_who_is_parked_is_woken_and_nobody_who_has_left() {
         Arc::<Bell>::default(),
         Arc::<Bell>::default(),
     );
-    let (left, stays) = (Waker::from(leaving.clone()), Waker::from(staying.clone()));
     let mut places = Vec::new();
     for _ in 0..3 * BATCH + 1 {
-        places.push(park(&parked, &left));
-        park(&parked, &stays);
+        places.push(parked.insert(leaving.clone().into()));
+        parked.insert(staying.clone().into());
     }
     places.into_iter().for_each(|place| parked.remove(place));
     parked.wake_all();
@@ -45,8 +38,7 @@ fn everybody_who_is_parked_is_woken_and_nobody_who_has_left() {
 #[test]
 fn a_slot_that_was_left_is_the_next_to_be_taken() {
     let mut shard = Shard::default();
-    // SAFETY: that waker is always there.
-    let waker = || unsafe { Uncounted::new(Waker::noop()) };
+    let waker = || Waker::noop().clone();
     let first: Vec<usize> = (0..3).map(|_| shard.insert(waker())).collect();
     shard.remove(first[0]);
     shard.remove(first[2]);
@@ -58,19 +50,19 @@ fn a_slot_that_was_left_is_the_next_to_be_taken() {
 #[test]
 fn a_waker_may_be_taken_out_by_another_thread_than_the_one_that_left_it() {
     let (parked, bell) = (Parked::default(), Arc::<Bell>::default());
-    let waker = Waker::from(bell.clone());
     for _ in 0..100 {
-        let places: Vec<Place> = (0..100).map(|_| park(&parked, &waker)).collect();
+        let places: Vec<Place> = (0..100)
+            .map(|_| parked.insert(bell.clone().into()))
+            .collect();
         thread::scope(|scope| {
             for half in places.chunks(50) {
                 scope.spawn(|| half.iter().for_each(|place| parked.remove(*place)));
             }
-            park(&parked, &waker);
+            parked.insert(bell.clone().into());
         });
     }
     parked.wake_all();
     assert_eq!(bell.0.load(Ordering::SeqCst), 100);
     parked.clear();
-    drop(waker);
-    assert_eq!(Arc::strong_count(&bell), 1, "as many clones as ends");
+    assert_eq!(Arc::strong_count(&bell), 1);
 }
