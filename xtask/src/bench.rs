@@ -28,7 +28,8 @@ const MEASURED_ALONE: &[&str] = &[
 const VALUED: &[&str] = &["--only", "--against", "--compare", "--before"];
 
 /// Without a name, all of them.
-pub(crate) fn bench(args: Args) -> Outcome {
+pub(crate) fn bench(mut args: Args) -> Outcome {
+    let is_plain = args.flag("--plain");
     let mut words = args.rest();
     if name(&words) == Some("instructions") {
         words.retain(|word| word != "instructions");
@@ -37,8 +38,6 @@ pub(crate) fn bench(args: Args) -> Outcome {
     if needs_peers(&words) {
         tools::offer(tools::PEERS);
     }
-    let is_plain = words.iter().any(|word| word == "--plain");
-    words.retain(|word| word != "--plain");
     if is_plain || !needs_the_node(&words) || std::env::var_os("MACRONODE_BIN").is_some() {
         return measure(words, None);
     }
