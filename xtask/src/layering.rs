@@ -58,6 +58,11 @@ const LAYERS: &[Layer] = &[
         below_in_tests: &["model-kit"],
     },
     Layer {
+        name: "http2-wire",
+        below: &[],
+        below_in_tests: &["model-kit"],
+    },
+    Layer {
         name: "http-rules",
         below: &[],
         below_in_tests: &["model-kit", "testkit"],
@@ -75,7 +80,13 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "front-door",
-        below: &["kernel", "http-rules", "http1-wire", "rate-quota"],
+        below: &[
+            "kernel",
+            "http-rules",
+            "http1-wire",
+            "http2-wire",
+            "rate-quota",
+        ],
         below_in_tests: &["testkit"],
     },
     Layer {

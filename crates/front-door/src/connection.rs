@@ -9,11 +9,11 @@ use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
 use http_rules::forward::Forwarding;
+use http2_wire::frame::PREFACE;
 use kernel::net::TcpStream;
 use kernel::serve::Stay;
 
 use crate::door::{Cut, House};
-use crate::frames::PREFACE;
 use crate::line::{Line, Patience};
 use crate::pulse::{Order, Stance, Watched, ticks};
 use crate::reminder::Reminder;
@@ -123,11 +123,13 @@ impl<S: Service> Arrival<S> {
                 Ready::H1(self.house, wire)
             }
             Protocol::H2 => {
-                let wire = h2::Wire::new(socket, early, line, self.stay);
-                let (house, settings) = (self.house, self.settings);
-                Ready::H2(Box::pin(async move {
-                    h2::serve(house, &settings, wire).await;
-                }))
+                let start = h2::Start {
+                    socket,
+                    early,
+                    line,
+                    stay: self.stay,
+                };
+                Ready::H2(Box::pin(h2::serve(self.house, &self.settings, start)))
             }
         }
     }

@@ -19,7 +19,6 @@ use rate_quota::Rate;
 use tokio::sync::Semaphore;
 
 use crate::connection::Arrival;
-use crate::h2::STREAM_TASK;
 use crate::line::{Desk, TimeoutCounters};
 use crate::pulse::{Clockwork, Stance};
 use crate::service::{Service, Visit};
@@ -100,7 +99,6 @@ pub(crate) struct House<S> {
     pub(crate) service: Arc<S>,
     pub(crate) desk: Arc<Desk>,
     pub(crate) tls: TlsDesk,
-    pub(crate) streams: Spawner,
     closing: AtomicBool,
     cut: [Counter; 2],
     comings: Comings,
@@ -122,7 +120,6 @@ impl<S: Service> House<S> {
             service,
             desk: Arc::new(desk),
             tls: TlsDesk::new(registry, door.name(), first.handshakes_at_once),
-            streams: context.tasks.kind(&STREAM_TASK),
             closing: AtomicBool::new(false),
             cut: [cut("rate"), cut("proxy-header")],
             comings: Comings::new(context.kernel.timeline),

@@ -1,241 +1,364 @@
-//! An HTTP/2 connection: streams in tasks of their own, one clock for what stands still.
+//! An HTTP/2 connection, in one task: what has come is heard, what is rung for is driven, all of it is said at once.
+//!
+//! Requests are not given tasks of their own. Their answers leave in the same few writes as they come in reads, nothing
+//! is handed between threads for that, and a connection at rest is a few hundred bytes.
 
-use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::task::Poll;
-use std::time::Duration;
+use std::task::{Context, Poll, ready};
 
+use bytes::Bytes;
 use http::{Request, Response};
-use hyper::body::Incoming;
-use hyper::server::conn::http2;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use kernel::lock::{Lock, LockSpec};
-use thiserror::Error;
+use http2_wire::HeadReader;
+use http2_wire::frame::{self, Code};
+use kernel::serve::Stay;
+use tokio::io::AsyncWrite;
 
+use crate::budget::Budget;
 use crate::door::{House, Panicked};
 use crate::line::Line;
-use crate::pulse::{Order, Stance};
-use crate::reply::{Handover, Reply};
-use crate::service::{Fault, Service};
+use crate::pulse::{Order, Today};
+use crate::service::Service;
 use crate::settings::DoorSettings;
+use crate::socket::{Socket, poll_sip};
 use crate::upload::Upload;
 
-pub(crate) use streams::{STREAM_TASK, Stream};
-pub(crate) use wire::{WIRE, Wire};
+use answers::Work;
+use bell::Bell;
+use clock::Times;
+use hear::{Heard, Inbox};
+use outbox::Outbox;
+use streams::{Streams, Window};
+use turn::Turn;
 
-mod batch;
-mod ledger;
+pub(crate) use inflow::{INFLOW, Outflow};
+
+mod answers;
+mod bell;
+mod clock;
+mod frames;
+mod hear;
+mod inflow;
+mod outbox;
 mod streams;
 mod turn;
-mod wire;
 
-/// How often a silent peer is asked whether it is still there.
-const PING_EVERY: Duration = Duration::from_secs(30);
-/// Requests reset before they were looked at.
-const PENDING_RESETS: usize = 20;
-/// Resets that were our answer to a broken stream.
-const LOCAL_RESETS: usize = 1024;
-/// Bytes of a body that may come unread.
-const STREAM_WINDOW: u32 = 128 * 1024;
-/// For streams of a connection to share, however few it may have: the codec counts 256 bytes for the smallest piece
-/// of a body and cuts the connection off when unread pieces come to half of its window. One upload in messages of
-/// six bytes stays below that, however slowly it is taken.
-const LEAST_WINDOW: u32 = 12 * 1024 * 1024;
-/// Bytes of an answer that wait in the connection for the peer.
-const SEND_BUFFER: usize = 64 * 1024;
+/// What the peer of an ended connection may still say before it is cut off.
+const LINGER_TICKS: u32 = 5;
+const LINGER_BYTES: usize = 256 * 1024;
 
-/// The stream that was taken last and has no task yet.
-pub(crate) static NEWBORN: LockSpec = LockSpec {
-    name: "door_newborn",
-    level: 46,
-    doc: "hands a stream from the call to the task it gets; one task uses it, twice per request",
-};
-
-/// What a connection's streams share.
-pub(crate) struct Streams {
+/// Everything a connection starts from.
+pub(crate) struct Start {
+    pub(crate) socket: Socket,
+    /// What has been read already.
+    pub(crate) early: Bytes,
     pub(crate) line: Arc<Line>,
-    /// Requests whose answers are not handed over.
-    open: AtomicU32,
-    /// Requests whose answers have not gone out.
-    unfinished: AtomicU32,
-    leaving: AtomicBool,
-    newborn: Lock<Option<Arc<Stream>>>,
+    pub(crate) stay: Stay,
 }
 
-/// What it means that a connection's time is over.
-#[derive(Debug, PartialEq, Eq)]
-enum Late {
-    /// It is in use after all.
-    Not,
-    /// Nobody asked for anything.
-    Idle,
-    /// The peer does not take what it asked for.
-    Stalled,
+/// What the work on each request shares.
+struct Room<S> {
+    house: Arc<House<S>>,
+    line: Arc<Line>,
 }
 
-/// Why a connection ended early.
-#[derive(Debug, Error)]
-enum Broken {
-    #[error("{0}")]
-    Codec(hyper::Error),
-    #[error("{0}")]
+/// Why a connection ends.
+#[derive(Debug)]
+enum Ended {
+    /// All is said, or nobody listens, or its time is over.
+    Quiet,
+    /// The peer broke the protocol.
+    Error(Code),
+    /// The peer says more than anyone needs to.
+    Flood,
     Socket(io::Error),
 }
 
-impl Streams {
-    fn new(line: Arc<Line>) -> Arc<Self> {
-        Arc::new(Self {
-            line,
-            open: AtomicU32::new(0),
-            unfinished: AtomicU32::new(0),
-            leaving: AtomicBool::new(false),
-            newborn: Lock::new(&NEWBORN, None),
-        })
-    }
-
-    fn begin(self: &Arc<Self>) -> Arc<Stream> {
-        let pulse = &self.line.pulse;
-        if self.open.fetch_add(1, Ordering::AcqRel) == 0 {
-            pulse.take(Stance::Busy, &self.line.desk.clock);
-            pulse.read.clear();
-        }
-        let stream = Stream::new(self.clone());
-        *self.newborn.lock() = Some(stream.clone());
-        stream
-    }
-
-    /// Sets the time that fits what is going on. A race with a new request sets it for nothing; see [`Streams::late`].
-    fn settle(&self) {
-        if self.open.load(Ordering::Acquire) > 0 {
-            return;
-        }
-        let (pulse, clock) = (&self.line.pulse, &self.line.desk.clock);
-        let patience = &self.line.patience;
-        if self.unfinished.load(Ordering::Acquire) > 0 {
-            return pulse.read.set(clock, patience.write);
-        }
-        pulse.take(Stance::Resting, clock);
-        let leaving = self.leaving.load(Ordering::Relaxed);
-        pulse.read.set(
-            clock,
-            if leaving {
-                patience.write
-            } else {
-                patience.idle
-            },
-        );
-    }
-
-    fn late(&self) -> Late {
-        if self.open.load(Ordering::Acquire) > 0 {
-            self.line.pulse.read.clear();
-            return Late::Not;
-        }
-        match self.unfinished.load(Ordering::Acquire) {
-            0 => Late::Idle,
-            _ => Late::Stalled,
-        }
+impl From<Code> for Ended {
+    fn from(code: Code) -> Self {
+        Self::Error(code)
     }
 }
 
-/// Bytes that may come unread on a connection: each stream has its own, and none waits for another's to be read.
-fn connection_window(streams: u32) -> u32 {
-    /// No window is larger.
-    const MOST: u32 = (1 << 31) - 1;
-    let all = streams.saturating_mul(STREAM_WINDOW);
-    all.clamp(LEAST_WINDOW, MOST)
+impl From<io::Error> for Ended {
+    fn from(error: io::Error) -> Self {
+        Self::Socket(error)
+    }
+}
+
+/// How a connection takes its leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leave {
+    /// Not at all.
+    Not,
+    /// It has said so; what was on its way then is still served.
+    Announced,
+    /// Whoever asks now comes too late.
+    Final,
+}
+
+struct Connection<S: Service, F> {
+    room: Arc<Room<S>>,
+    line: Arc<Line>,
+    begin: fn(Arc<Room<S>>, Request<Upload>) -> F,
+    socket: Socket,
+    inbox: Inbox,
+    heads: HeadReader,
+    streams: Streams<Work<F, S::Body>>,
+    streams_max: usize,
+    bell: Arc<Bell>,
+    /// Whose turn it is.
+    next: usize,
+    out: Outbox,
+    today: Today,
+    budget: Budget,
+    /// How much may go, on all streams together.
+    window: Window,
+    /// How much may go at first on each.
+    initial_window: u32,
+    /// How much may go in one frame.
+    payload_max: usize,
+    /// How much may come, on all streams together.
+    incoming: Window,
+    /// The peer has said what it is like.
+    greeted: bool,
+    /// Bytes of a head, packed.
+    block_max: usize,
+    /// The peer may believe that we remember fields.
+    forgets: bool,
+    /// The last stream that was opened.
+    last: u32,
+    /// Streams we have ended that the peer may not know of.
+    given_up: Vec<u32>,
+    leave: Leave,
+    times: Times,
+    /// Given back when the socket is dropped.
+    _stay: Stay,
 }
 
 /// Serves a connection to its end.
-pub(crate) async fn serve<S: Service>(house: Arc<House<S>>, settings: &DoorSettings, wire: Wire) {
-    let streams = wire.streams().clone();
-    let rooms = streams::Rooms::new(house.streams.clone(), streams.clone());
-    let outlet = wire.clone();
-    let guests = streams.clone();
-    let service = service_fn(move |request: Request<Incoming>| {
-        let (house, stream) = (house.clone(), guests.begin());
-        let mut request = Some(request.map(|body| Upload::streamed(body, stream.line())));
-        // Boxed here: on its way into its task it would be copied a dozen times, and it is large.
-        Box::pin(async move { Ok::<_, Infallible>(answer(&house, &mut request, stream).await) })
-    });
-    let connection = http2::Builder::new(rooms)
-        .timer(TokioTimer::new())
-        .keep_alive_interval(PING_EVERY)
-        .keep_alive_timeout(settings.timeouts.head)
-        .max_concurrent_streams(settings.streams_per_connection)
-        .max_pending_accept_reset_streams(PENDING_RESETS)
-        .max_local_error_reset_streams(LOCAL_RESETS)
-        .max_header_list_size(settings.header_list_bytes)
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(connection_window(settings.streams_per_connection))
-        .max_send_buf_size(SEND_BUFFER)
-        .serve_connection(TokioIo::new(wire), service);
-    let mut connection = Box::pin(connection);
-    let (line, pulse) = (&streams.line, &streams.line.pulse);
-    let ended = poll_fn(|cx| {
-        pulse.belongs_to(cx.waker());
-        loop {
-            let polled = connection.as_mut().poll(cx);
-            let sent = outlet.poll_send(cx);
-            if let Poll::Ready(ended) = polled {
-                return Poll::Ready(ended.map_err(Broken::Codec));
-            }
-            if let Poll::Ready(Err(error)) = sent {
-                return Poll::Ready(Err(Broken::Socket(error)));
-            }
-            let leaving = streams.leaving.load(Ordering::Relaxed);
-            let mut leave = false;
-            match pulse.ordered() {
-                Order::Stay => {}
-                // One that has said nothing is owed no answer.
-                Order::Leave if pulse.stance() != Stance::Fresh => leave = !leaving,
-                Order::Leave | Order::Cut => return Poll::Ready(Ok(())),
-            }
-            if pulse.part.passed() {
-                line.desk.timeouts.read.inc();
-                return Poll::Ready(Ok(()));
-            }
-            if pulse.read.passed() {
-                match streams.late() {
-                    Late::Not => {}
-                    Late::Idle if !leaving && pulse.stance() == Stance::Resting => leave = true,
-                    Late::Idle => {
-                        line.desk.timeouts.read.inc();
-                        return Poll::Ready(Ok(()));
-                    }
-                    Late::Stalled if line.is_slow() => streams.settle(),
-                    Late::Stalled => {
-                        line.desk.timeouts.write.inc();
-                        return Poll::Ready(Ok(()));
-                    }
-                }
-            }
-            if !leave {
-                return Poll::Pending;
-            }
-            streams.leaving.store(true, Ordering::Relaxed);
-            connection.as_mut().graceful_shutdown();
-            streams.settle();
-        }
-    });
-    if let Err(error) = ended.await {
-        tracing::debug!(peer = %line.visit.peer, %error, "connection ended early");
+pub(crate) fn serve<S: Service>(
+    house: Arc<House<S>>,
+    settings: &DoorSettings,
+    start: Start,
+) -> impl Future<Output = ()> + Send + use<S> {
+    let mut connection = Connection::new(house, settings, start, call::<S>);
+    async move {
+        let ended = poll_fn(|cx| connection.poll(cx)).await;
+        connection.end(ended).await;
     }
 }
 
-async fn answer<S: Service>(
-    house: &House<S>,
-    request: &mut Option<Request<Upload>>,
-    stream: Arc<Stream>,
-) -> Response<Reply<S::Body>> {
-    let line = stream.line().clone();
-    let handover = Handover(stream);
-    match house.call(request, &line.visit).await {
-        Ok(answer) => Reply::service(answer, handover),
-        Err(Panicked) => Reply::own(house.service.refuse(Fault::Panic, &line.visit), handover),
+/// One request.
+fn call<S: Service>(
+    room: Arc<Room<S>>,
+    request: Request<Upload>,
+) -> impl Future<Output = Result<Response<S::Body>, Panicked>> + Send {
+    async move {
+        let mut request = Some(request);
+        room.house.call(&mut request, &room.line.visit).await
+    }
+}
+
+impl<S, F> Connection<S, F>
+where
+    S: Service,
+    F: Future<Output = Result<Response<S::Body>, Panicked>> + Send,
+{
+    fn new(
+        house: Arc<House<S>>,
+        settings: &DoorSettings,
+        start: Start,
+        begin: fn(Arc<Room<S>>, Request<Upload>) -> F,
+    ) -> Self {
+        let Start {
+            socket,
+            early,
+            line,
+            stay,
+        } = start;
+        let streams_max = settings.streams_per_connection;
+        let incoming = hear::connection_window(streams_max);
+        let mut out = Outbox::default();
+        frame::write_settings(
+            out.lead(),
+            streams_max,
+            inflow::WINDOW,
+            settings.header_list_bytes,
+        );
+        frame::write_window_update(out.lead(), 0, incoming - frame::WINDOW);
+        Self {
+            room: Arc::new(Room {
+                house,
+                line: line.clone(),
+            }),
+            begin,
+            socket,
+            inbox: Inbox::new(early),
+            heads: HeadReader::new(settings.header_list_bytes as usize),
+            streams: Streams::new(),
+            streams_max: streams_max as usize,
+            bell: Bell::new(line.clone(), streams_max),
+            next: 0,
+            out,
+            today: Today::default(),
+            budget: Budget::new(line.desk.clock.now()),
+            window: Window::new(frame::WINDOW),
+            initial_window: frame::WINDOW,
+            payload_max: frame::PAYLOAD_MAX as usize,
+            incoming: Window::new(incoming),
+            greeted: false,
+            block_max: settings.header_list_bytes as usize + frame::PAYLOAD_MAX as usize,
+            forgets: true,
+            last: 0,
+            given_up: Vec::new(),
+            leave: Leave::Not,
+            times: Times::new(&line, settings),
+            line,
+            _stay: stay,
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        self.line.pulse.belongs_to(cx.waker());
+        self.bell.attend();
+        match self.go_on(cx) {
+            Err(ended) => Poll::Ready(ended),
+            Ok(()) => {
+                // A full outbox is in the way of all of them; the socket wakes when it is not.
+                if self.bell.leave() && !self.out.is_full() {
+                    cx.waker().wake_by_ref();
+                }
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Does all there is to do, or as much as others can wait for.
+    fn go_on(&mut self, cx: &mut Context<'_>) -> Result<(), Ended> {
+        let mut turn = Turn::default();
+        loop {
+            let heard = self.hear(&mut turn, cx)?;
+            self.drive_all(&mut turn);
+            let mut sent = self.poll_send(cx)?;
+            if self.look_at_the_clock()? {
+                sent = self.poll_send(cx)?;
+            }
+            if self.is_done() || heard == Heard::End {
+                return Err(Ended::Quiet);
+            }
+            let goes_on = self.bell.is_rung() || heard != Heard::All;
+            if turn.is_over() && goes_on {
+                // Woken when the runtime has looked at its sockets: who wakes itself at once keeps it from that.
+                let _pending = pin!(tokio::task::yield_now()).poll(cx);
+                return Ok(());
+            }
+            if sent.is_pending() || !goes_on {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Writes all there is to say. The time for that is the peer's.
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Result<Poll<()>, Ended> {
+        loop {
+            match self.out.poll_write(&mut self.socket, cx) {
+                Poll::Ready(Ok(0)) => break,
+                Poll::Ready(written) => {
+                    self.budget.wrote(written?);
+                    self.line.write_goes_on();
+                }
+                Poll::Pending => return self.waits(),
+            }
+        }
+        match self.out.poll_flush(&mut self.socket, cx) {
+            Poll::Ready(flushed) => flushed?,
+            Poll::Pending => return self.waits(),
+        }
+        self.rest_if_idle();
+        Ok(Poll::Ready(()))
+    }
+
+    /// The peer does not take what is written.
+    fn waits(&self) -> Result<Poll<()>, Ended> {
+        match self.line.write_waits::<()>() {
+            Poll::Ready(Err(error)) => Err(error.into()),
+            _ => Ok(Poll::Pending),
+        }
+    }
+
+    /// Whether there is nothing left to wait for.
+    fn is_done(&self) -> bool {
+        self.leave == Leave::Final && self.streams.open() == 0 && self.out.is_empty()
+    }
+
+    /// Says why, if that is known, and lets go of the peer in order.
+    async fn end(&mut self, ended: Ended) {
+        let (code, lingers) = match ended {
+            Ended::Quiet if self.leave == Leave::Final => (None, false),
+            Ended::Quiet => (Some(Code::NoError), false),
+            Ended::Error(code) => (Some(code), true),
+            Ended::Flood => (Some(Code::Calm), false),
+            Ended::Socket(ref error) => {
+                tracing::debug!(peer = %self.line.visit.peer, %error, "connection ended early");
+                (None, false)
+            }
+        };
+        if let Ended::Error(code) = ended {
+            tracing::debug!(peer = %self.line.visit.peer, ?code, "no HTTP/2");
+        }
+        // Whoever works on a request is told first that nobody waits for it.
+        self.streams = Streams::new();
+        let Some(code) = code else {
+            return self.shut().await;
+        };
+        frame::write_goaway(self.out.lead(), self.last, code);
+        let line = self.line.clone();
+        // A flood is not waited for.
+        let cut = matches!(ended, Ended::Flood);
+        let said = poll_fn(|cx| {
+            line.pulse.belongs_to(cx.waker());
+            match self.poll_send(cx) {
+                Ok(Poll::Pending) if !cut && line.pulse.ordered() != Order::Cut => Poll::Pending,
+                Ok(_) => Poll::Ready(true),
+                Err(_) => Poll::Ready(false),
+            }
+        });
+        if said.await && !cut {
+            self.shut().await;
+            if lingers {
+                self.linger().await;
+            }
+        }
+    }
+
+    async fn shut(&mut self) {
+        let line = self.line.clone();
+        poll_fn(|cx| {
+            line.pulse.belongs_to(cx.waker());
+            let shut = Pin::new(&mut self.socket).poll_shutdown(cx);
+            line.written(shut, cx).map(drop)
+        })
+        .await;
+    }
+
+    /// To close while the peer is still saying something would take from it what it has not read yet.
+    async fn linger(&mut self) {
+        let line = self.line.clone();
+        line.pulse.read.set(&line.desk.clock, LINGER_TICKS);
+        let mut left = LINGER_BYTES;
+        poll_fn(|cx| {
+            line.pulse.belongs_to(cx.waker());
+            while left > 0 && !line.pulse.read.passed() && line.pulse.ordered() != Order::Cut {
+                match ready!(poll_sip(&mut self.socket, cx)) {
+                    Ok(sip) if !sip.is_empty() => left = left.saturating_sub(sip.len()),
+                    _ => break,
+                }
+            }
+            Poll::Ready(())
+        })
+        .await;
     }
 }

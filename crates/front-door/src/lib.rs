@@ -3,7 +3,6 @@
 mod budget;
 mod connection;
 mod door;
-mod frames;
 mod h1;
 mod h2;
 mod line;

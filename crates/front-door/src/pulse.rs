@@ -269,6 +269,11 @@ impl Pulse {
         self.waker.register(waker);
     }
 
+    /// Wakes whom it belongs to.
+    pub(crate) fn wake(&self) {
+        self.waker.wake();
+    }
+
     #[inline]
     pub(crate) fn stance(&self) -> Stance {
         match self.stance.load(Ordering::Relaxed) {

@@ -7,13 +7,7 @@ use crate::{door, h1, h2, pulse};
 /// What every door brings into the node.
 pub static TABLES: Tables = Tables {
     queues: &[],
-    tasks: &[&h2::STREAM_TASK],
-    locks: &[
-        &h2::WIRE,
-        &pulse::PULSES,
-        &h2::NEWBORN,
-        &h1::MAIL,
-        &h1::UPGRADE,
-    ],
+    tasks: &[],
+    locks: &[&pulse::PULSES, &h2::INFLOW, &h1::MAIL, &h1::UPGRADE],
     metrics: &[&door::CUT, &door::HANDSHAKES, &door::FAILURES],
 };

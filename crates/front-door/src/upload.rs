@@ -7,10 +7,10 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
 use thiserror::Error;
 
 use crate::h1::Receiver;
+use crate::h2::Outflow;
 use crate::line::Line;
 use crate::pulse::{Stance, Watched};
 
@@ -26,19 +26,25 @@ pub struct Upload {
 enum Source {
     /// All of it is here.
     Whole(Bytes),
-    /// Its connection reads it as it is asked for.
-    H1(Mailed),
-    H2(Incoming),
+    /// Its connection hands it over in pieces.
+    Handed(Handed),
     /// Another protocol than HTTP brings it, and keeps its sender's pace itself.
     Fed(Pin<Box<dyn Body<Data = Bytes, Error = UploadError> + Send>>),
 }
 
 /// A body that is handed over in pieces.
-struct Mailed {
-    mail: Receiver,
+struct Handed {
+    from: Giver,
     /// Bytes still to come, where that was said.
     left: Option<u64>,
     ended: bool,
+}
+
+enum Giver {
+    /// Read when it is asked for.
+    H1(Receiver),
+    /// Read as it comes, within its window.
+    H2(Outflow),
 }
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -91,24 +97,22 @@ impl Upload {
 
     /// One that its connection reads, of this length if that was said.
     pub(crate) fn mailed(mail: Receiver, length: Option<u64>, line: &Arc<Line>) -> Self {
-        let mailed = Mailed {
-            mail,
+        Self::handed(Giver::H1(mail), length, line)
+    }
+
+    /// One of an HTTP/2 stream.
+    pub(crate) fn streamed(flow: Outflow, length: Option<u64>, line: &Arc<Line>) -> Self {
+        Self::handed(Giver::H2(flow), length, line)
+    }
+
+    fn handed(from: Giver, length: Option<u64>, line: &Arc<Line>) -> Self {
+        let handed = Handed {
+            from,
             left: length,
             ended: false,
         };
         Self {
-            source: Source::H1(mailed),
-            pace: Some(Pace::new(line)),
-        }
-    }
-
-    /// One of an HTTP/2 stream.
-    pub(crate) fn streamed(incoming: Incoming, line: &Arc<Line>) -> Self {
-        if incoming.is_end_stream() {
-            return Self::nothing();
-        }
-        Self {
-            source: Source::H2(incoming),
+            source: Source::Handed(handed),
             pace: Some(Pace::new(line)),
         }
     }
@@ -170,12 +174,16 @@ impl Pace {
 
 type Polled = Poll<Option<Result<Frame<Bytes>, UploadError>>>;
 
-impl Mailed {
+impl Handed {
     fn poll_frame(&mut self, cx: &Context<'_>) -> Polled {
         if self.ended {
             return Poll::Ready(None);
         }
-        let Some((frame, last)) = ready!(self.mail.poll(cx)) else {
+        let polled = match &self.from {
+            Giver::H1(mail) => mail.poll(cx),
+            Giver::H2(flow) => flow.poll(cx),
+        };
+        let Some((frame, last)) = ready!(polled) else {
             self.ended = true;
             return Poll::Ready(None);
         };
@@ -198,8 +206,7 @@ impl Body for Upload {
                 let all = std::mem::take(bytes);
                 return Poll::Ready((!all.is_empty()).then(|| Ok(Frame::data(all))));
             }
-            Source::H1(mailed) => mailed.poll_frame(cx),
-            Source::H2(incoming) => Pin::new(incoming).poll_frame(cx).map_err(UploadError::from),
+            Source::Handed(handed) => handed.poll_frame(cx),
             Source::Fed(body) => body.as_mut().poll_frame(cx),
         };
         let Some(pace) = &mut this.pace else {
@@ -226,8 +233,7 @@ impl Body for Upload {
     fn is_end_stream(&self) -> bool {
         match &self.source {
             Source::Whole(bytes) => bytes.is_empty(),
-            Source::H1(mailed) => mailed.ended,
-            Source::H2(incoming) => incoming.is_end_stream(),
+            Source::Handed(handed) => handed.ended,
             Source::Fed(body) => body.is_end_stream(),
         }
     }
@@ -235,32 +241,10 @@ impl Body for Upload {
     fn size_hint(&self) -> SizeHint {
         match &self.source {
             Source::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Source::H1(mailed) => mailed
+            Source::Handed(handed) => handed
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
-            Source::H2(incoming) => incoming.size_hint(),
             Source::Fed(body) => body.size_hint(),
         }
-    }
-}
-
-impl From<hyper::Error> for UploadError {
-    fn from(error: hyper::Error) -> Self {
-        // A body that ends early is a client that went away; one that cannot be parsed is told so.
-        if error.is_incomplete_message() || error.is_canceled() || error.is_closed() {
-            return Self::gone(error);
-        }
-        let mut source = Error::source(&error);
-        while let Some(cause) = source {
-            if let Some(io) = cause.downcast_ref::<std::io::Error>() {
-                use std::io::ErrorKind::{InvalidData, InvalidInput};
-                return match io.kind() {
-                    InvalidData | InvalidInput => Self::Malformed(error.into()),
-                    _ => Self::gone(error),
-                };
-            }
-            source = cause.source();
-        }
-        Self::gone(error)
     }
 }

@@ -1,132 +1,167 @@
-//! The tasks of a connection's streams, each with the time its peer may leave an answer untaken.
+//! The streams of a connection: each a request that is worked on, its body on the way in, its answer on the way out.
 
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::task::Waker;
 
-use hyper::rt::Executor;
-use kernel::tasks::{Spawner, TaskKind};
-use pin_project_lite::pin_project;
+use bytes::Bytes;
+use http::HeaderMap;
+use http2_wire::frame::WINDOW_MAX;
 
-use super::Streams;
-use crate::line::Line;
-use crate::pulse::{Stance, Watched};
+use super::inflow::Inflow;
 
-/// The task a request over HTTP/2 lives in.
-pub(crate) static STREAM_TASK: TaskKind = TaskKind {
-    name: "stream",
-    doc: "one HTTP/2 request of a door",
-};
+/// How much may be sent before the other side says more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Window(i64);
 
-/// One request and its answer.
-pub(crate) struct Stream {
-    streams: Arc<Streams>,
-    /// A piece of the answer has been handed over, and no other was asked for since.
-    waiting: AtomicBool,
-    /// Made when the peer first lets an answer wait.
-    pulse: OnceLock<Watched>,
-}
+/// More than a window can be.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Overflow;
 
-impl Stream {
-    pub(super) fn new(streams: Arc<Streams>) -> Arc<Self> {
-        Arc::new(Self {
-            streams,
-            waiting: AtomicBool::new(false),
-            pulse: OnceLock::new(),
-        })
+impl Window {
+    pub(super) fn new(bytes: u32) -> Self {
+        Self(bytes.into())
     }
 
-    pub(crate) fn line(&self) -> &Arc<Line> {
-        &self.streams.line
+    /// Bytes that may go; none while it is below zero, where a change of settings can bring it.
+    pub(super) fn room(self) -> usize {
+        usize::try_from(self.0).unwrap_or(0)
     }
 
-    /// A piece of the answer has been handed over.
-    pub(crate) fn waits(&self) {
-        self.waiting.store(true, Ordering::Relaxed);
-    }
-
-    /// The next piece is asked for.
-    pub(crate) fn moves(&self) {
-        self.waiting.store(false, Ordering::Relaxed);
-        if let Some(pulse) = self.pulse.get() {
-            pulse.write.clear();
+    pub(super) fn grow(&mut self, by: i64) -> Result<(), Overflow> {
+        self.0 += by;
+        match self.0 > WINDOW_MAX.into() {
+            true => Err(Overflow),
+            false => Ok(()),
         }
     }
 
-    /// The whole answer has been handed over, or nobody wants it any more.
-    pub(crate) fn handed_over(&self) {
-        if self.streams.open.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.streams.settle();
+    /// Uses some of it up; `false` if that was too much.
+    pub(super) fn take(&mut self, bytes: usize) -> bool {
+        self.0 -= bytes as i64;
+        self.0 >= 0
+    }
+}
+
+/// What follows the piece of an answer that is on its way.
+#[derive(Debug, Default)]
+pub(super) enum Tail {
+    /// Whatever comes next.
+    #[default]
+    Open,
+    /// Nothing.
+    End,
+    /// Nothing, which has been said.
+    Said,
+    /// Fields.
+    Trailers(Box<HeaderMap>),
+}
+
+/// A request and its answer.
+pub(super) struct Stream<W> {
+    pub(super) id: u32,
+    /// Who works on it, until all of the answer is here.
+    pub(super) work: Option<Pin<Box<W>>>,
+    /// Where the body of the request goes, until all of it has come.
+    pub(super) inflow: Option<Inflow>,
+    /// How much of that may come.
+    pub(super) room: Window,
+    /// How much of it is still to come, where that was said.
+    pub(super) left: Option<u64>,
+    /// The peer has said all it had to say.
+    pub(super) heard: bool,
+    /// Only the head of the answer is wanted.
+    pub(super) bodiless: bool,
+    /// The head of the answer has been said.
+    pub(super) told: bool,
+    /// How much of the answer may go.
+    pub(super) window: Window,
+    /// How much of it is still to go, where that was said.
+    pub(super) promised: Option<u64>,
+    /// A piece of it, or the end of one.
+    pub(super) rest: Bytes,
+    pub(super) tail: Tail,
+    /// Since which tick the peer does not take it; 0 for not at all.
+    pub(super) stalled: u32,
+}
+
+/// All of them, each in a slot of its own as long as it lives.
+pub(super) struct Streams<W> {
+    /// Whose slot it is; 0 for nobody's. Apart from the rest, since it is what is searched.
+    ids: Vec<u32>,
+    streams: Vec<Option<Stream<W>>>,
+    ropes: Vec<Waker>,
+    open: usize,
+}
+
+impl<W> Streams<W> {
+    pub(super) fn new() -> Self {
+        Self {
+            ids: Vec::new(),
+            streams: Vec::new(),
+            ropes: Vec::new(),
+            open: 0,
         }
     }
 
-    /// Whether the peer has left the answer untaken for too long.
-    fn is_stalled(&self, cx: &Context<'_>) -> bool {
-        if !self.waiting.load(Ordering::Relaxed) {
-            return false;
-        }
-        let line = self.line();
-        let clock = &line.desk.clock;
-        let pulse = self.pulse.get_or_init(|| clock.watch(Stance::Busy));
-        pulse.belongs_to(cx.waker());
-        if pulse.write.passed() {
-            if line.is_slow() {
-                pulse.write.set(clock, line.patience.write);
-                return false;
-            }
-            line.desk.timeouts.write.inc();
-            return true;
-        }
-        pulse.write.set_if_none(clock, line.patience.write);
-        false
+    pub(super) fn open(&self) -> usize {
+        self.open
     }
-}
 
-/// Gives the streams of one connection their tasks.
-#[derive(Clone)]
-pub(super) struct Rooms {
-    spawner: Spawner,
-    streams: Arc<Streams>,
-}
-
-impl Rooms {
-    pub(super) fn new(spawner: Spawner, streams: Arc<Streams>) -> Self {
-        Self { spawner, streams }
+    /// Where the next one will be.
+    pub(super) fn vacant(&self) -> usize {
+        let vacant = match self.open == self.ids.len() {
+            true => None,
+            false => self.ids.iter().position(|id| *id == 0),
+        };
+        vacant.unwrap_or(self.ids.len())
     }
-}
 
-impl<F> Executor<F> for Rooms
-where
-    F: Future<Output = ()> + Send + 'static,
-{
-    fn execute(&self, work: F) {
-        let stream = self.streams.newborn.lock().take();
-        self.spawner.spawn(Room { work, stream });
-    }
-}
-
-pin_project! {
-    /// A stream's task. Dropping its work resets the stream, and no other.
-    struct Room<F> {
-        #[pin]
-        work: F,
-        stream: Option<Arc<Stream>>,
-    }
-}
-
-impl<F: Future<Output = ()>> Future for Room<F> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let this = self.project();
-        if this.work.poll(cx).is_ready() {
-            return Poll::Ready(());
-        }
-        match this.stream {
-            Some(stream) if stream.is_stalled(cx) => Poll::Ready(()),
-            _ => Poll::Pending,
+    /// Puts one where there is nobody; `rope` makes what wakes it, once for each slot.
+    pub(super) fn insert(&mut self, slot: usize, stream: Stream<W>, rope: impl FnOnce() -> Waker) {
+        self.open += 1;
+        if slot < self.ids.len() {
+            self.ids[slot] = stream.id;
+            self.streams[slot] = Some(stream);
+        } else {
+            self.ids.push(stream.id);
+            self.streams.push(Some(stream));
+            self.ropes.push(rope());
         }
     }
+
+    /// Most that comes is about who came last.
+    pub(super) fn find(&self, id: u32) -> Option<usize> {
+        self.ids.iter().rposition(|other| *other == id)
+    }
+
+    pub(super) fn get(&mut self, slot: usize) -> Option<&mut Stream<W>> {
+        self.streams.get_mut(slot)?.as_mut()
+    }
+
+    /// One of them, and what wakes it.
+    pub(super) fn get_with_rope(&mut self, slot: usize) -> Option<(&mut Stream<W>, &Waker)> {
+        let stream = self.streams.get_mut(slot)?.as_mut()?;
+        Some((stream, self.ropes.get(slot)?))
+    }
+
+    pub(super) fn remove(&mut self, slot: usize) -> Option<Stream<W>> {
+        let removed = self.streams.get_mut(slot)?.take()?;
+        self.ids[slot] = 0;
+        self.open -= 1;
+        Some(removed)
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Stream<W>)> {
+        let slots = self.streams.iter_mut().enumerate();
+        slots.filter_map(|(slot, stream)| stream.as_mut().map(|stream| (slot, stream)))
+    }
+
+    /// Gives up the memory of those who were; nobody may be there.
+    pub(super) fn shrink(&mut self) {
+        debug_assert_eq!(self.open, 0, "somebody is there");
+        *self = Self::new();
+    }
 }
+
+#[cfg(test)]
+mod tests;

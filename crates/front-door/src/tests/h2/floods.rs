@@ -4,6 +4,7 @@ use super::*;
 
 const PROTOCOL_ERROR: u32 = 1;
 const FRAME_SIZE_ERROR: u32 = 6;
+const COMPRESSION_ERROR: u32 = 9;
 const ENHANCE_YOUR_CALM: u32 = 11;
 
 /// Sends a flood until the door has had enough; says how long that took.
@@ -173,7 +174,7 @@ async fn what_no_request_may_be_resets_its_stream_or_ends_the_connection() {
         (
             "a table larger than allowed",
             thrash,
-            (GOAWAY, PROTOCOL_ERROR),
+            (GOAWAY, COMPRESSION_ERROR),
         ),
         (
             "two methods",
@@ -190,11 +191,15 @@ async fn what_no_request_may_be_resets_its_stream_or_ends_the_connection() {
             with(field("te", b"gzip")),
             (RST_STREAM, PROTOCOL_ERROR),
         ),
-        ("a line end in a value", line_end, (GOAWAY, PROTOCOL_ERROR)),
+        (
+            "a line end in a value",
+            line_end,
+            (RST_STREAM, PROTOCOL_ERROR),
+        ),
         (
             "a zero in a value",
             with(field("x", b"a\0b")),
-            (GOAWAY, PROTOCOL_ERROR),
+            (RST_STREAM, PROTOCOL_ERROR),
         ),
         (
             "a wrong length",
@@ -217,12 +222,13 @@ async fn what_no_request_may_be_resets_its_stream_or_ends_the_connection() {
         let said = match kind {
             RST_STREAM => code(0),
             GOAWAY => code(4),
-            // A status that is in no static table is written out, in Huffman's code.
-            _ if payload.starts_with(&[0x48, 0x83, 0x69, 0x90, 0xff]) => 431,
+            // Behind the word that no table is kept; a status that is in no static table is written out.
+            _ if payload.starts_with(b"\x20\x08\x03431") => 431,
             _ => panic!("{name} was answered: {payload:?}"),
         };
         assert_eq!((kind, said), expected, "{name}");
         let called = house.host.calls.load(Ordering::Relaxed) - calls;
-        assert_eq!(called, usize::from(name == "a wrong length"), "{name}");
+        // A body that is not there with its head is asked for before it turns out to be short.
+        assert!(called <= usize::from(name == "a wrong length"), "{name}");
     }
 }

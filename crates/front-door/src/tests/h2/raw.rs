@@ -1,5 +1,7 @@
 //! A peer that says exactly what it is told to.
 
+use tokio::time::error::Elapsed;
+
 use super::*;
 
 pub(super) const WINDOW_UPDATE: u8 = 8;
@@ -31,6 +33,12 @@ pub(super) struct Raw {
 }
 
 impl Raw {
+    /// One that has said nothing yet.
+    pub(super) fn over(stream: TcpStream) -> Self {
+        let read = Vec::new();
+        Self { stream, read }
+    }
+
     pub(super) async fn open(house: &House, settings: &[u8]) -> Self {
         let mut stream = house.connect().await;
         stream.write_all(PREFACE).await.unwrap();
@@ -38,10 +46,7 @@ impl Raw {
             .write_all(&frame(SETTINGS, 0, 0, settings))
             .await
             .unwrap();
-        let mut raw = Self {
-            stream,
-            read: Vec::new(),
-        };
+        let mut raw = Self::over(stream);
         raw.until(|kind, flags, _, _| kind == SETTINGS && flags & ACK == 0)
             .await;
         raw.send(&frame(SETTINGS, ACK, 0, &[])).await;
@@ -54,6 +59,11 @@ impl Raw {
 
     /// The next frame; `None` when the door has closed.
     pub(super) async fn next(&mut self) -> Option<(u8, u8, u32, Vec<u8>)> {
+        self.try_next().await.expect("the door says nothing")
+    }
+
+    /// As [`Raw::next`], or an error when nothing comes.
+    pub(super) async fn try_next(&mut self) -> Result<Option<(u8, u8, u32, Vec<u8>)>, Elapsed> {
         loop {
             if let Some(head) = self.read.first_chunk::<9>() {
                 let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
@@ -62,13 +72,13 @@ impl Raw {
                 if self.read.len() >= 9 + length {
                     let payload = self.read[9..9 + length].to_vec();
                     self.read.drain(..9 + length);
-                    return Some((kind, flags, stream, payload));
+                    return Ok(Some((kind, flags, stream, payload)));
                 }
             }
             let mut bytes = vec![0; 16 << 10];
             let read = tokio::time::timeout(Duration::from_secs(5), self.stream.read(&mut bytes));
-            match read.await.expect("the door says nothing") {
-                Ok(0) | Err(_) => return None,
+            match read.await? {
+                Ok(0) | Err(_) => return Ok(None),
                 Ok(read) => self.read.extend_from_slice(&bytes[..read]),
             }
         }

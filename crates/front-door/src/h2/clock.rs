@@ -1,0 +1,267 @@
+//! What a connection's time is for: a first word, a frame that has begun, a rest, an answer that is not taken.
+
+use std::time::Duration;
+
+use http::Response;
+use http2_wire::frame::{self, Code, STREAM_MAX};
+
+use super::{Connection, Ended, Leave};
+use crate::door::Panicked;
+use crate::line::Line;
+use crate::pulse::{Order, Stance, ticks};
+use crate::service::Service;
+use crate::settings::DoorSettings;
+
+/// How often a silent peer is asked whether it is still there.
+const PING_EVERY: Duration = Duration::from_secs(30);
+/// What we say when we ask.
+const THERE: [u8; 8] = *b"there yo";
+/// And when we leave: who answers has heard it.
+const LEAVING: [u8; 8] = *b"goodbye ";
+
+/// A part of a message that is not all there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unfinished {
+    Nothing,
+    /// A piece of a body, which has a pace of its own.
+    Data,
+    /// A preface, a head of a frame, a block of fields.
+    Other,
+}
+
+/// When what was last seen, in ticks.
+pub(super) struct Times {
+    /// Something came.
+    heard: u32,
+    /// The peer was asked whether it is there; 0 if it has answered.
+    asked: u32,
+    /// For how long a peer may leave that unanswered.
+    pong: u32,
+    /// When to look at the streams and the silence; 0 for never.
+    alarm: u32,
+    /// What has been asked for is not answered yet.
+    busy: bool,
+    /// The rest has lasted long enough to give memory back.
+    rested: bool,
+    unfinished: Unfinished,
+}
+
+impl Times {
+    pub(super) fn new(line: &Line, settings: &DoorSettings) -> Self {
+        let mut times = Self {
+            heard: line.desk.clock.now(),
+            asked: 0,
+            pong: ticks(settings.timeouts.head),
+            alarm: 0,
+            busy: false,
+            rested: false,
+            unfinished: Unfinished::Nothing,
+        };
+        times.wake_in(ticks(PING_EVERY), line);
+        times
+    }
+
+    /// Looks again in so many ticks, or earlier if that was to be.
+    fn wake_in(&mut self, ticks: u32, line: &Line) {
+        let at = line.desk.clock.now().saturating_add(ticks);
+        if self.alarm == 0 || at < self.alarm {
+            self.alarm = at;
+            line.pulse.answer.set(&line.desk.clock, ticks);
+        }
+    }
+}
+
+impl<S, F> Connection<S, F>
+where
+    S: Service,
+    F: Future<Output = Result<Response<S::Body>, Panicked>> + Send,
+{
+    /// Something has come; `frames` if some of it was whole.
+    pub(super) fn time_what_came(&mut self, unfinished: Unfinished, frames: bool) {
+        let (line, clock) = (&self.line, &self.line.desk.clock);
+        let was = std::mem::replace(&mut self.times.unfinished, unfinished);
+        self.times.heard = clock.now();
+        self.times.asked = 0;
+        // What has begun has to end in time. Pieces of bodies have a pace of their own, as long as they come at all.
+        match unfinished {
+            Unfinished::Nothing => line.pulse.part.clear(),
+            Unfinished::Data => line.pulse.part.set(clock, line.patience.body),
+            Unfinished::Other if frames && was != Unfinished::Other => {
+                line.pulse.part.set(clock, line.patience.head);
+            }
+            Unfinished::Other => line.pulse.part.set_if_none(clock, line.patience.head),
+        }
+        if frames && !self.times.busy && line.pulse.stance() == Stance::Fresh {
+            self.rest();
+        }
+    }
+
+    /// A request has come.
+    pub(super) fn time_request(&mut self) {
+        if !std::mem::replace(&mut self.times.busy, true) {
+            let pulse = &self.line.pulse;
+            pulse.take(Stance::Busy, &self.line.desk.clock);
+            pulse.read.clear();
+        }
+    }
+
+    /// The peer does not take what a stream has for it.
+    pub(super) fn time_stall(&mut self, slot: usize) {
+        let now = self.line.desk.clock.now();
+        let Some(stream) = self.streams.get(slot) else {
+            return;
+        };
+        if stream.stalled == 0 {
+            stream.stalled = now;
+            self.times.wake_in(self.line.patience.write, &self.line);
+        }
+    }
+
+    /// Everything has been answered, and the answers are out.
+    pub(super) fn rest_if_idle(&mut self) {
+        if self.times.busy && self.streams.open() == 0 {
+            self.times.busy = false;
+            self.rest();
+        }
+    }
+
+    fn rest(&mut self) {
+        let (line, clock) = (&self.line, &self.line.desk.clock);
+        line.pulse.take(Stance::Resting, clock);
+        self.times.rested = false;
+        line.pulse.read.set(
+            clock,
+            match self.leave {
+                Leave::Not => line.patience.nap,
+                Leave::Announced | Leave::Final => line.patience.write,
+            },
+        );
+    }
+
+    /// Does what it is time for; true if that left something to say.
+    pub(super) fn look_at_the_clock(&mut self) -> Result<bool, Ended> {
+        let pulse = &self.line.pulse;
+        let mut says = false;
+        match pulse.ordered() {
+            Order::Stay => {}
+            // One that has said nothing is owed no answer.
+            Order::Leave if pulse.stance() != Stance::Fresh => says = self.announce_leave(),
+            Order::Leave | Order::Cut => return Err(Ended::Quiet),
+        }
+        if self.line.pulse.part.passed() {
+            self.line.desk.timeouts.read.inc();
+            return Err(Ended::Quiet);
+        }
+        if self.line.pulse.read.passed() {
+            says |= self.has_rested()?;
+        }
+        if self.line.pulse.answer.passed() {
+            says |= self.look_around()?;
+        }
+        Ok(says)
+    }
+
+    /// Nothing was asked for, for as long as that may be.
+    fn has_rested(&mut self) -> Result<bool, Ended> {
+        let (line, clock) = (&self.line, &self.line.desk.clock);
+        if self.times.busy {
+            line.pulse.read.clear();
+            return Ok(false);
+        }
+        if line.pulse.stance() == Stance::Resting && self.leave == Leave::Not {
+            if self.times.rested {
+                return Ok(self.announce_leave());
+            }
+            // Memory goes, time goes on.
+            self.times.rested = true;
+            let left = line.patience.idle - line.patience.nap;
+            line.pulse.read.set(clock, left);
+            self.streams.shrink();
+            self.given_up = Vec::new();
+            return Ok(false);
+        }
+        line.desk.timeouts.read.inc();
+        Err(Ended::Quiet)
+    }
+
+    /// Says that no more requests are wanted, and waits until that has been heard; true unless it was said before.
+    pub(super) fn announce_leave(&mut self) -> bool {
+        if self.leave != Leave::Not {
+            return false;
+        }
+        self.leave = Leave::Announced;
+        let out = self.out.lead();
+        frame::write_goaway(out, STREAM_MAX, Code::NoError);
+        frame::write_ping(out, LEAVING, false);
+        if !self.times.busy {
+            self.rest();
+        }
+        true
+    }
+
+    /// The answer to one of our pings.
+    pub(super) fn ponged(&mut self, said: [u8; 8]) {
+        if said == LEAVING && self.leave == Leave::Announced {
+            self.leave_now();
+        }
+    }
+
+    /// Who asks from now on is refused.
+    pub(super) fn leave_now(&mut self) {
+        self.leave = Leave::Final;
+        frame::write_goaway(self.out.lead(), self.last, Code::NoError);
+    }
+
+    /// Ends what stands still, and asks who is silent.
+    fn look_around(&mut self) -> Result<bool, Ended> {
+        self.times.alarm = 0;
+        self.line.pulse.answer.clear();
+        let stalled = self.end_stalled();
+        let now = self.line.desk.clock.now();
+        let (silent, every) = (now.saturating_sub(self.times.heard), ticks(PING_EVERY));
+        if self.times.asked != 0 {
+            let waited = now.saturating_sub(self.times.asked);
+            if waited >= self.times.pong {
+                self.line.desk.timeouts.read.inc();
+                return Err(Ended::Quiet);
+            }
+            self.times.wake_in(self.times.pong - waited, &self.line);
+            return Ok(stalled);
+        }
+        if silent < every {
+            self.times.wake_in(every - silent, &self.line);
+            return Ok(stalled);
+        }
+        self.times.asked = now;
+        frame::write_ping(self.out.lead(), THERE, false);
+        self.times.wake_in(self.times.pong, &self.line);
+        Ok(true)
+    }
+
+    /// Ends the streams whose answers were left untaken for too long, unless it is the line that is slow.
+    fn end_stalled(&mut self) -> bool {
+        let (now, most) = (self.line.desk.clock.now(), self.line.patience.write);
+        let slow = self.line.is_slow();
+        let (mut late, mut next) = (Vec::new(), None);
+        for (slot, stream) in self.streams.iter_mut() {
+            if stream.stalled == 0 {
+                continue;
+            }
+            if slow {
+                stream.stalled = now;
+            }
+            match most.saturating_sub(now.saturating_sub(stream.stalled)) {
+                0 => late.push(slot),
+                left => next = Some(next.map_or(left, |next: u32| next.min(left))),
+            }
+        }
+        for slot in &late {
+            self.line.desk.timeouts.write.inc();
+            self.reset(*slot, Code::Cancel);
+        }
+        if let Some(left) = next {
+            self.times.wake_in(left, &self.line);
+        }
+        !late.is_empty()
+    }
+}
