@@ -175,6 +175,10 @@ async fn a_body_that_is_not_what_its_head_says_never_becomes_a_request() {
             post(&[], &behind(WHOLE, "x=a\r\nb: c")),
         ),
         (
+            "pseudo fields behind",
+            post(&[], &behind(WHOLE, ":path=/evil")),
+        ),
+        (
             "trailers that do not end",
             post(&[], &behind(END_HEADERS, "x=y")),
         ),

@@ -27,6 +27,10 @@ pub(crate) enum Offence {
     Request,
     /// A frame that makes us throw out a request that was begun: so dear that only a few are begun.
     Frame,
+    /// A request that there is no room for.
+    Refused,
+    /// A request that is given up before anyone has looked at it.
+    Reset,
     /// Something on a stream that is closed, where it may have been on its way.
     Late,
 }
@@ -84,6 +88,8 @@ impl Budget {
         self.left -= match offence {
             Offence::Request => DEAR,
             Offence::Frame => 200,
+            Offence::Refused => 2,
+            Offence::Reset => 40,
             Offence::Late => 10,
         };
         self.left >= 0

@@ -130,8 +130,8 @@ struct Connection<S: Service, F> {
     forgets: bool,
     /// The last stream that was opened.
     last: u32,
-    /// Streams we have ended that the peer may not know of.
-    given_up: Vec<u32>,
+    /// Streams we have ended that the peer may not know of, and what it may still say there.
+    given_up: Vec<(u32, Window)>,
     leave: Leave,
     times: Times,
     /// Given back when the socket is dropped.
@@ -224,26 +224,25 @@ where
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
         self.line.pulse.belongs_to(cx.waker());
         self.bell.attend();
-        match self.go_on(cx) {
-            Err(ended) => Poll::Ready(ended),
-            Ok(()) => {
-                // A full outbox is in the way of all of them; the socket wakes when it is not.
-                if self.bell.leave() && !self.out.is_full() {
-                    cx.waker().wake_by_ref();
-                }
-                Poll::Pending
-            }
+        let yields = match self.go_on(cx) {
+            Ok(yields) => yields,
+            Err(ended) => return Poll::Ready(ended),
+        };
+        // A full outbox is in the way of all of them; the socket wakes when it is not.
+        if self.bell.leave() && !yields && !self.out.is_full() {
+            cx.waker().wake_by_ref();
         }
+        Poll::Pending
     }
 
-    /// Does all there is to do, or as much as others can wait for.
-    fn go_on(&mut self, cx: &mut Context<'_>) -> Result<(), Ended> {
+    /// Does all there is to do, or as much as others can wait for; whether it was the others' turn.
+    fn go_on(&mut self, cx: &mut Context<'_>) -> Result<bool, Ended> {
         let mut turn = Turn::default();
         loop {
             let heard = self.hear(&mut turn, cx)?;
             self.drive_all(&mut turn);
             let mut sent = self.poll_send(cx)?;
-            if self.look_at_the_clock()? {
+            if self.look_at_the_clock(heard)? {
                 sent = self.poll_send(cx)?;
             }
             if self.is_done() || heard == Heard::End {
@@ -253,32 +252,44 @@ where
             if turn.is_over() && goes_on {
                 // Woken when the runtime has looked at its sockets: who wakes itself at once keeps it from that.
                 let _pending = pin!(tokio::task::yield_now()).poll(cx);
-                return Ok(());
+                return Ok(true);
             }
             if sent.is_pending() || !goes_on {
-                return Ok(());
+                return Ok(false);
             }
         }
     }
 
     /// Writes all there is to say. The time for that is the peer's.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Result<Poll<()>, Ended> {
-        loop {
-            match self.out.poll_write(&mut self.socket, cx) {
-                Poll::Ready(Ok(0)) => break,
-                Poll::Ready(written) => {
-                    self.budget.wrote(written?);
-                    self.line.write_goes_on();
+        if self.out.is_empty() {
+            self.rest_if_idle();
+            return Ok(Poll::Ready(()));
+        }
+        let (out, socket) = (&mut self.out, &mut self.socket);
+        let mut total = 0;
+        // Whatever the streams of this task have used up of its time, a socket that takes no more is the peer's doing.
+        let writing = poll_fn(|cx| {
+            loop {
+                match ready!(out.poll_write(socket, cx))? {
+                    0 => return out.poll_flush(socket, cx),
+                    written => total += written,
                 }
-                Poll::Pending => return self.waits(),
+            }
+        });
+        let sent = pin!(tokio::task::unconstrained(writing)).poll(cx);
+        if total > 0 || sent.is_ready() {
+            self.budget.wrote(total);
+            self.line.write_goes_on();
+        }
+        match sent {
+            Poll::Pending => self.waits(),
+            Poll::Ready(sent) => {
+                sent?;
+                self.rest_if_idle();
+                Ok(Poll::Ready(()))
             }
         }
-        match self.out.poll_flush(&mut self.socket, cx) {
-            Poll::Ready(flushed) => flushed?,
-            Poll::Pending => return self.waits(),
-        }
-        self.rest_if_idle();
-        Ok(Poll::Ready(()))
     }
 
     /// The peer does not take what is written.

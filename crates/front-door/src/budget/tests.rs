@@ -58,6 +58,7 @@ fn what_makes_us_throw_out_a_request_is_dear_as_soon_as_it_comes() {
     for (offence, allowed) in [
         (Offence::Frame, 5),
         (Offence::Request, 21),
+        (Offence::Reset, 27),
         (Offence::Late, 166),
     ] {
         let lasted = lasts(|budget| {

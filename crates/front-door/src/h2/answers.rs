@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_LENGTH, HeaderMap};
 use http::{Response, StatusCode, response};
 use http_body::Body;
@@ -23,6 +23,11 @@ use crate::service::{Fault, Service};
 
 /// No frame carries more: others on the connection have their turn in between.
 const PIECE: usize = 16 * 1024;
+/// What is less is sent with what follows, if that is there, and so many of them together.
+const SMALL: usize = 4 * 1024;
+const GATHERED: usize = 256;
+/// A part of a piece that is smaller than this shows that the peer makes little room, not that it takes much.
+const WORTHY: usize = 256;
 
 pin_project! {
     /// What is done for a request: all of it in one place, since the one follows the other.
@@ -57,7 +62,7 @@ enum Went {
     Stalled,
     /// The answer is out.
     Ended,
-    /// Its body is shorter than was promised.
+    /// It will never be whole.
     Short,
 }
 
@@ -100,17 +105,21 @@ where
                     let refusal = self.room.house.service.refuse(fault, &self.line.visit);
                     self.tell_refusal(slot, refusal);
                 }
+                // Who has nothing to say, and all the time, is not asked again before others.
+                Next::Data(data, false) if data.is_empty() => return self.bell.ring(slot),
+                Next::Data(data, false) if data.len() <= SMALL => {
+                    stream.rest = data;
+                    gather(stream, rope);
+                }
                 Next::Data(data, last) => {
                     stream.rest = data;
                     if last {
-                        (stream.tail, stream.work) = (Tail::End, None);
+                        stream.ends_with(Tail::End);
                     }
                 }
-                Next::Trailers(trailers) => {
-                    (stream.tail, stream.work) = (Tail::Trailers(Box::new(trailers)), None);
-                }
-                Next::End => (stream.tail, stream.work) = (Tail::End, None),
-                Next::Broken => return self.reset(slot, Code::Internal),
+                Next::Trailers(trailers) => stream.ends_with(Tail::Trailers(Box::new(trailers))),
+                Next::End => stream.ends_with(Tail::End),
+                Next::Broken => stream.ends_with(Tail::Broken),
             }
         }
     }
@@ -154,7 +163,8 @@ where
         if !self.tell_head(slot, parts, exact, bytes.is_empty())
             && let Some(stream) = self.streams.get(slot)
         {
-            (stream.rest, stream.tail, stream.work) = (bytes, Tail::End, None);
+            stream.rest = bytes;
+            stream.ends_with(Tail::End);
         }
     }
 
@@ -183,7 +193,8 @@ where
         let ends = ends || silent || stream.bodiless;
         stream.told = true;
         if ends {
-            (stream.tail, stream.work) = (Tail::End, None);
+            // Said with the head.
+            stream.ends_with(Tail::Said);
         } else {
             let said = parts.headers.get(CONTENT_LENGTH);
             let said = said.and_then(|length| length.to_str().ok()?.parse().ok());
@@ -198,10 +209,6 @@ where
         let (id, forgets) = (stream.id, std::mem::take(&mut self.forgets));
         write_answer(self.out.lead(), id, &tell, ends, forgets);
         spare::put_fields(parts.headers);
-        if ends {
-            // Said with the head.
-            stream.tail = Tail::Said;
-        }
         ends
     }
 
@@ -213,16 +220,19 @@ where
         if !stream.told {
             return Went::All;
         }
-        if let (Some(promised), true) = (stream.promised, !stream.rest.is_empty()) {
+        if let Some(promised) = stream.promised
+            && stream.rest.len() as u64 > promised
+        {
             // More than was promised is not sent.
-            let most = usize::try_from(promised).unwrap_or(usize::MAX);
-            stream.rest.truncate(most);
+            stream.rest.truncate(promised as usize);
+            stream.ends_with(Tail::End);
         }
         let ends = matches!(stream.tail, Tail::End);
         if stream.rest.is_empty() {
             return match std::mem::take(&mut stream.tail) {
                 Tail::Open => Went::All,
                 Tail::Said => Went::Ended,
+                Tail::Broken => Went::Short,
                 _ if stream.promised.is_some_and(|promised| promised > 0) => Went::Short,
                 Tail::End => {
                     data_head(self.out.lead(), stream.id, 0, true);
@@ -254,7 +264,9 @@ where
         };
         data_head(self.out.lead(), stream.id, length, last);
         self.out.put(piece);
-        self.budget.answered();
+        if whole || length >= WORTHY {
+            self.budget.answered();
+        }
         match last {
             true => Went::Ended,
             false => Went::Part,
@@ -266,7 +278,7 @@ where
         if let Some(stream) = self.streams.remove(slot)
             && !stream.heard
         {
-            self.refuse(stream.id, Code::NoError);
+            self.give_up(stream.id, Code::NoError, stream.room);
         }
     }
 }
@@ -281,12 +293,47 @@ fn data_head(out: &mut Vec<u8>, stream: u32, length: usize, ends: bool) {
     frame.write(out);
 }
 
+/// Takes what else is there behind a small piece: a frame for each would cost the peer more than what is in it.
+fn gather<F, B>(stream: &mut Stream<Work<F, B>>, rope: &Waker)
+where
+    F: Future<Output = Result<Response<B>, Panicked>>,
+    B: Body<Data = Bytes>,
+{
+    let mut all = BytesMut::new();
+    for _ in 0..GATHERED {
+        let tail = match next(stream, rope) {
+            Next::Data(data, last) => {
+                if all.is_empty() {
+                    all.reserve(SMALL.max(stream.rest.len() + data.len()));
+                    all.extend_from_slice(&stream.rest);
+                }
+                all.extend_from_slice(&data);
+                match last {
+                    true => Tail::End,
+                    false if all.len() < PIECE => continue,
+                    false => break,
+                }
+            }
+            Next::Trailers(trailers) => Tail::Trailers(Box::new(trailers)),
+            Next::End => Tail::End,
+            Next::Broken => Tail::Broken,
+            Next::Waits | Next::Answer(_) | Next::Refusal(_) => break,
+        };
+        stream.ends_with(tail);
+        break;
+    }
+    if !all.is_empty() {
+        stream.rest = all.freeze();
+    }
+}
+
 /// What there is next of an answer.
 fn next<F, B>(stream: &mut Stream<Work<F, B>>, rope: &Waker) -> Next<B>
 where
     F: Future<Output = Result<Response<B>, Panicked>>,
     B: Body<Data = Bytes>,
 {
+    stream.seen = true;
     let Some(work) = &mut stream.work else {
         return Next::Waits;
     };

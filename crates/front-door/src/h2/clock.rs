@@ -5,6 +5,7 @@ use std::time::Duration;
 use http::Response;
 use http2_wire::frame::{self, Code, STREAM_MAX};
 
+use super::hear::Heard;
 use super::{Connection, Ended, Leave};
 use crate::door::Panicked;
 use crate::line::Line;
@@ -43,7 +44,10 @@ pub(super) struct Times {
     busy: bool,
     /// The rest has lasted long enough to give memory back.
     rested: bool,
+    /// What has come and is not all there.
     unfinished: Unfinished,
+    /// The time for that begins anew.
+    anew: bool,
 }
 
 impl Times {
@@ -56,6 +60,7 @@ impl Times {
             busy: false,
             rested: false,
             unfinished: Unfinished::Nothing,
+            anew: false,
         };
         times.wake_in(ticks(PING_EVERY), line);
         times
@@ -76,23 +81,34 @@ where
     S: Service,
     F: Future<Output = Result<Response<S::Body>, Panicked>> + Send,
 {
-    /// Something has come; `frames` if some of it was whole.
-    pub(super) fn time_what_came(&mut self, unfinished: Unfinished, frames: bool) {
+    /// Something has come.
+    pub(super) fn time_bytes(&mut self) {
+        self.times.heard = self.line.desk.clock.now();
+        self.times.asked = 0;
+        // Pieces of bodies have a pace of their own, as long as they come at all.
+        self.times.anew |= self.times.unfinished == Unfinished::Data;
+    }
+
+    /// Something whole has come: what is unfinished now began after it, unless that was a part of a head.
+    pub(super) fn time_frames(&mut self) {
+        self.times.anew |= self.inbox.block.is_none();
+        if self.greeted && !self.times.busy && self.line.pulse.stance() == Stance::Fresh {
+            self.rest();
+        }
+    }
+
+    /// What has begun has to end in time.
+    pub(super) fn time_unfinished(&mut self, unfinished: Unfinished) {
         let (line, clock) = (&self.line, &self.line.desk.clock);
         let was = std::mem::replace(&mut self.times.unfinished, unfinished);
-        self.times.heard = clock.now();
-        self.times.asked = 0;
-        // What has begun has to end in time. Pieces of bodies have a pace of their own, as long as they come at all.
+        if was == unfinished && !std::mem::take(&mut self.times.anew) {
+            return;
+        }
+        self.times.anew = false;
         match unfinished {
             Unfinished::Nothing => line.pulse.part.clear(),
             Unfinished::Data => line.pulse.part.set(clock, line.patience.body),
-            Unfinished::Other if frames && was != Unfinished::Other => {
-                line.pulse.part.set(clock, line.patience.head);
-            }
-            Unfinished::Other => line.pulse.part.set_if_none(clock, line.patience.head),
-        }
-        if frames && !self.times.busy && line.pulse.stance() == Stance::Fresh {
-            self.rest();
+            Unfinished::Other => line.pulse.part.set(clock, line.patience.head),
         }
     }
 
@@ -139,7 +155,7 @@ where
     }
 
     /// Does what it is time for; true if that left something to say.
-    pub(super) fn look_at_the_clock(&mut self) -> Result<bool, Ended> {
+    pub(super) fn look_at_the_clock(&mut self, heard: Heard) -> Result<bool, Ended> {
         let pulse = &self.line.pulse;
         let mut says = false;
         match pulse.ordered() {
@@ -156,7 +172,7 @@ where
             says |= self.has_rested()?;
         }
         if self.line.pulse.answer.passed() {
-            says |= self.look_around()?;
+            says |= self.look_around(heard)?;
         }
         Ok(says)
     }
@@ -177,7 +193,6 @@ where
             let left = line.patience.idle - line.patience.nap;
             line.pulse.read.set(clock, left);
             self.streams.shrink();
-            self.given_up = Vec::new();
             return Ok(false);
         }
         line.desk.timeouts.read.inc();
@@ -213,11 +228,16 @@ where
     }
 
     /// Ends what stands still, and asks who is silent.
-    fn look_around(&mut self) -> Result<bool, Ended> {
+    fn look_around(&mut self, heard: Heard) -> Result<bool, Ended> {
         self.times.alarm = 0;
         self.line.pulse.answer.clear();
-        let stalled = self.end_stalled();
         let now = self.line.desk.clock.now();
+        // Nobody is blamed for what may lie unread, or for what may not have reached it; that has a time of its own.
+        let excused = heard != Heard::All || self.line.is_slow();
+        if excused {
+            (self.times.heard, self.times.asked) = (now, 0);
+        }
+        let stalled = self.end_stalled(excused);
         let (silent, every) = (now.saturating_sub(self.times.heard), ticks(PING_EVERY));
         if self.times.asked != 0 {
             let waited = now.saturating_sub(self.times.asked);
@@ -238,16 +258,15 @@ where
         Ok(true)
     }
 
-    /// Ends the streams whose answers were left untaken for too long, unless it is the line that is slow.
-    fn end_stalled(&mut self) -> bool {
+    /// Ends the streams whose answers were left untaken for too long.
+    fn end_stalled(&mut self, excused: bool) -> bool {
         let (now, most) = (self.line.desk.clock.now(), self.line.patience.write);
-        let slow = self.line.is_slow();
         let (mut late, mut next) = (Vec::new(), None);
         for (slot, stream) in self.streams.iter_mut() {
             if stream.stalled == 0 {
                 continue;
             }
-            if slow {
+            if excused {
                 stream.stalled = now;
             }
             match most.saturating_sub(now.saturating_sub(stream.stalled)) {

@@ -20,6 +20,8 @@ use crate::upload::{Upload, UploadError};
 
 /// Streams we have ended of which we remember that; the peer will have heard of those before them.
 const REMEMBERED: usize = 32;
+/// What trailers count for where nobody reads them.
+const TRAILERS: usize = 16 * 1024;
 
 impl<S, F> Connection<S, F>
 where
@@ -118,7 +120,7 @@ where
         let head = head.map_err(|_| Code::Compression)?;
         if self.leave == Leave::Final || self.streams.open() >= self.streams_max {
             self.refuse(frame.stream, Code::Refused);
-            return Ok(());
+            return self.blame(Offence::Refused);
         }
         let ends = frame.ends_stream();
         match head {
@@ -184,6 +186,7 @@ where
             room: Window::new(inflow::WINDOW),
             left: None,
             heard: ends,
+            seen: false,
             bodiless: false,
             told: false,
             window: Window::new(self.initial_window),
@@ -206,7 +209,7 @@ where
         let trailers = self.heads.trailers(block);
         let trailers = trailers.map_err(|_| Code::Compression)?;
         let Some(slot) = self.streams.find(frame.stream) else {
-            return self.is_late(frame.stream);
+            return self.is_late(frame.stream, TRAILERS);
         };
         let heard = self.streams.get(slot).is_some_and(|stream| stream.heard);
         match trailers {
@@ -264,11 +267,14 @@ where
         if frame.stream > self.last {
             return Err(Code::Protocol.into());
         }
-        if let Some(slot) = self.streams.find(frame.stream) {
-            // Nobody waits for the answer any more.
-            self.streams.remove(slot);
+        let Some(slot) = self.streams.find(frame.stream) else {
+            return Ok(());
+        };
+        // Nobody waits for the answer any more.
+        match self.streams.remove(slot) {
+            Some(stream) if !stream.seen => self.blame(Offence::Reset),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn take_settings(&mut self, frame: Frame, payload: &[u8]) -> Result<(), Ended> {
@@ -369,16 +375,21 @@ where
         if let (Some(inflow), Code::Protocol | Code::FlowControl) = (&stream.inflow, code) {
             inflow.fail(UploadError::Malformed("it breaks the protocol".into()));
         }
-        self.refuse(stream.id, code);
+        self.give_up(stream.id, code, stream.room);
     }
 
-    /// Says that a stream has ended, and remembers it.
-    pub(super) fn refuse(&mut self, id: u32, code: Code) {
+    /// Ends a stream before it has begun.
+    fn refuse(&mut self, id: u32, code: Code) {
+        self.give_up(id, code, Window::new(inflow::WINDOW));
+    }
+
+    /// Says that a stream has ended, and remembers it: so much may still come.
+    pub(super) fn give_up(&mut self, id: u32, code: Code, room: Window) {
         frame::write_reset(self.out.lead(), id, code);
         if self.given_up.len() >= REMEMBERED {
             self.given_up.remove(0);
         }
-        self.given_up.push(id);
+        self.given_up.push((id, room));
     }
 }
 

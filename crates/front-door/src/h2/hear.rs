@@ -135,25 +135,27 @@ where
     /// Listens until nothing comes, or others are to have their turn.
     pub(super) fn hear(&mut self, turn: &mut Turn, cx: &mut Context<'_>) -> Result<Heard, Ended> {
         loop {
-            if !self.inbox.bytes.is_empty() {
-                let frames = self.cut(turn)?;
-                let unfinished = match turn.is_over() || self.out.is_full() {
-                    // It is not the peer who is waited for.
-                    true => Unfinished::Nothing,
-                    false => self.inbox.unfinished(),
-                };
-                self.time_what_came(unfinished, frames);
+            if !self.inbox.bytes.is_empty() && self.cut(turn)? {
+                self.time_frames();
             }
-            if turn.is_over() {
-                return Ok(Heard::Some);
-            }
-            if self.out.is_full() {
-                return Ok(Heard::Full);
+            if turn.is_over() || self.out.is_full() {
+                // It is not the peer who is waited for.
+                self.time_unfinished(Unfinished::Nothing);
+                return Ok(match self.out.is_full() {
+                    true => Heard::Full,
+                    false => Heard::Some,
+                });
             }
             match self.inbox.poll_fill(&mut self.socket, cx) {
                 Poll::Ready(Ok(0)) => return Ok(Heard::End),
-                Poll::Ready(read) => turn.read(read?),
-                Poll::Pending => return Ok(Heard::All),
+                Poll::Ready(read) => {
+                    turn.read(read?);
+                    self.time_bytes();
+                }
+                Poll::Pending => {
+                    self.time_unfinished(self.inbox.unfinished());
+                    return Ok(Heard::All);
+                }
             }
         }
     }
@@ -251,11 +253,15 @@ where
             return Err(Code::Protocol.into());
         }
         turn.frame();
-        self.pay(frame)?;
         let length = frame.length as usize;
         let Some(data) = (length + Frame::HEAD - taken).checked_sub(padding) else {
             return Err(Code::Protocol.into());
         };
+        // Padding says nothing.
+        self.pay(Frame {
+            length: data as u32,
+            ..frame
+        })?;
         self.admit(length)?;
         let mut piece = Piece {
             stream: frame.stream,
@@ -291,7 +297,7 @@ where
     /// Whether there is a stream that wants such a piece.
     fn is_welcome(&mut self, id: u32, length: usize, data: usize) -> Result<bool, Ended> {
         let Some(slot) = self.streams.find(id) else {
-            return self.is_late(id).map(|()| false);
+            return self.is_late(id, length).map(|()| false);
         };
         let Some(stream) = self.streams.get(slot) else {
             return Ok(false);
@@ -326,13 +332,19 @@ where
     }
 
     /// Something has come for a stream that is closed.
-    pub(super) fn is_late(&mut self, id: u32) -> Result<(), Ended> {
-        self.blame(Offence::Late)?;
-        // Who does not know yet that we have ended it has done nothing wrong.
-        if !self.given_up.contains(&id) {
-            frame::write_reset(self.out.lead(), id, Code::StreamClosed);
+    pub(super) fn is_late(&mut self, id: u32, length: usize) -> Result<(), Ended> {
+        let mut given_up = self.given_up.iter_mut();
+        match given_up.find(|(other, _)| *other == id) {
+            // Who does not know yet that we have ended it has done nothing wrong, as far as there was room.
+            Some((_, room)) => match room.take(length) {
+                true => Ok(()),
+                false => self.blame(Offence::Late),
+            },
+            None => {
+                frame::write_reset(self.out.lead(), id, Code::StreamClosed);
+                self.blame(Offence::Late)
+            }
         }
-        Ok(())
     }
 
     /// As much of a piece as there is.

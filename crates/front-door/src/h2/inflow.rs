@@ -160,6 +160,16 @@ impl Outflow {
 }
 
 impl Basin {
+    /// All that is there. Whoever keeps it keeps its buffer too, which is to be no larger than it need.
+    fn take_bytes(&mut self) -> Bytes {
+        if self.bytes.len() < self.bytes.capacity() / 4 {
+            let copied = Bytes::copy_from_slice(&self.bytes);
+            self.bytes.clear();
+            return copied;
+        }
+        std::mem::take(&mut self.bytes).freeze()
+    }
+
     /// Also whether the connection is to look at what is needed.
     fn poll(
         &mut self,
@@ -169,7 +179,7 @@ impl Basin {
         bool,
     ) {
         if !self.bytes.is_empty() {
-            let bytes = std::mem::take(&mut self.bytes).freeze();
+            let bytes = self.take_bytes();
             self.taken += bytes.len() as u32;
             let last = matches!(self.end, End::Whole) && self.trailers.is_none();
             let rings = matches!(self.end, End::Open) && self.taken >= WINDOW / 2;

@@ -89,6 +89,7 @@ impl Outbox {
             Poll::Ready(Ok(0)) => Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
             Poll::Ready(Ok(written)) => {
                 self.advance(written);
+                self.compact();
                 Poll::Ready(Ok(written))
             }
             other => other,
@@ -127,6 +128,17 @@ impl Outbox {
         self.said += written;
         if self.said == self.lead.len() {
             spare::put_outbox(std::mem::take(&mut self.lead));
+            self.said = 0;
+        }
+    }
+
+    /// Gives back the room of what has gone out: a peer that is never done with it would have all of it kept.
+    fn compact(&mut self) {
+        if self.said >= FULL_BYTES / 2 {
+            self.lead.drain(..self.said);
+            for (place, _) in &mut self.pieces {
+                *place -= self.said;
+            }
             self.said = 0;
         }
     }

@@ -54,6 +54,8 @@ pub(super) enum Tail {
     Said,
     /// Fields.
     Trailers(Box<HeaderMap>),
+    /// Nothing, and that is not the end of it.
+    Broken,
 }
 
 /// A request and its answer.
@@ -69,6 +71,8 @@ pub(super) struct Stream<W> {
     pub(super) left: Option<u64>,
     /// The peer has said all it had to say.
     pub(super) heard: bool,
+    /// Somebody has looked at the request.
+    pub(super) seen: bool,
     /// Only the head of the answer is wanted.
     pub(super) bodiless: bool,
     /// The head of the answer has been said.
@@ -82,6 +86,13 @@ pub(super) struct Stream<W> {
     pub(super) tail: Tail,
     /// Since which tick the peer does not take it; 0 for not at all.
     pub(super) stalled: u32,
+}
+
+impl<W> Stream<W> {
+    /// All of the answer is here: nobody works on it any more.
+    pub(super) fn ends_with(&mut self, tail: Tail) {
+        (self.tail, self.work) = (tail, None);
+    }
 }
 
 /// All of them, each in a slot of its own as long as it lives.

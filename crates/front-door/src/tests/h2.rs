@@ -290,6 +290,73 @@ async fn a_preface_a_head_or_a_silence_that_takes_too_long_ends_the_connection()
     assert_took(QUICK.idle, took);
 }
 
+// req: GW-03
+#[tokio::test]
+async fn a_preface_alone_is_no_reason_to_wait_for_long() {
+    let house = House::open(DoorSettings {
+        timeouts: Timeouts {
+            idle: Duration::from_secs(6),
+            ..QUICK
+        },
+        ..quick()
+    })
+    .await;
+    let mut stream = house.connect().await;
+    stream.write_all(PREFACE).await.unwrap();
+    let (took, _) = until_closed(&mut stream).await;
+    assert_took(QUICK.head, took);
+}
+
+// req: GW-03
+#[tokio::test]
+async fn an_upload_is_not_late_while_it_is_the_door_that_does_not_read() {
+    let house = House::open(DoorSettings {
+        timeouts: Timeouts {
+            body: Duration::from_millis(500),
+            write: Duration::from_secs(3),
+            head: Duration::from_secs(5),
+            ..QUICK
+        },
+        ..quick()
+    })
+    .await;
+    let mut raw = Raw::open(&house, &[0, 4, 0x7f, 0xff, 0, 0]).await;
+    let mut big = post("/big");
+    big[0] = 0x82;
+    let piece = frame(DATA, 0, 1, &[b'x'; 16_000]);
+    let said = [
+        frame(WINDOW_UPDATE, 0, 0, &[0x7f, 0, 0, 0]),
+        frame(HEADERS, END_HEADERS, 1, &post("/hang")),
+        frame(HEADERS, END_HEADERS | END_STREAM, 3, &big),
+        piece[..100].to_vec(),
+    ];
+    raw.send(&said.concat()).await;
+    // What the peer does not take fills all there is; what it sends then is not read.
+    for drip in piece[100..].chunks(50).take(40) {
+        tokio::time::sleep(Duration::from_millis(40)).await;
+        raw.send(drip).await;
+    }
+    assert_eq!((house.timeouts("read"), house.live()), (0, 1));
+}
+
+// req: GW-01
+#[tokio::test]
+async fn what_was_on_its_way_when_its_answer_came_is_no_flood() {
+    let house = House::open(quick()).await;
+    let mut raw = Raw::open(&house, &[]).await;
+    raw.send(&frame(HEADERS, END_HEADERS, 1, &post("/"))).await;
+    raw.until(|kind, _, _, _| kind == RST_STREAM).await.unwrap();
+    let late = frame(DATA, 0, 1, &[0; 100]);
+    raw.send(&late.repeat(1000)).await;
+    raw.send(&frame(PING, 0, 0, &[7; 8])).await;
+    let said = raw.until(|kind, _, _, _| matches!(kind, PING | GOAWAY));
+    assert_eq!(said.await.unwrap().0, PING);
+    // More than it had room for.
+    raw.send(&late.repeat(1000)).await;
+    let said = raw.until(|kind, _, _, _| kind == GOAWAY);
+    assert_eq!(said.await.unwrap().3[4..], 11_u32.to_be_bytes());
+}
+
 // req: GW-16
 // attack: B-23
 #[tokio::test]
