@@ -13,6 +13,9 @@ use crate::service::Visit;
 use crate::settings::DoorSettings;
 use crate::taken::Taken;
 
+#[cfg(test)]
+pub(crate) mod nobody;
+
 /// Counts what ran out.
 #[derive(Clone)]
 pub(crate) struct TimeoutCounters {

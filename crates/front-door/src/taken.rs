@@ -15,6 +15,7 @@ const SAID: usize = BYTES_ACKED + size_of::<u64>();
 
 /// Asked about one socket, as long as that is open.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Default))]
 pub(crate) struct Taken {
     socket: Option<RawFd>,
     before: AtomicU64,
