@@ -152,6 +152,10 @@ pub(crate) fn serve<S: Service>(
 }
 
 /// One request.
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an async function keeps room for its arguments beside what it moves them to, a block does not"
+)]
 fn call<S: Service>(
     room: Arc<Room<S>>,
     request: Request<Upload>,

@@ -317,13 +317,6 @@ impl Deadline {
         self.0.store(clock.after(ticks), Ordering::Relaxed);
     }
 
-    /// As [`Deadline::set`], unless one is set already.
-    pub(crate) fn set_if_none(&self, clock: &Clockwork, ticks: u32) {
-        if self.0.load(Ordering::Relaxed) == NONE {
-            self.set(clock, ticks);
-        }
-    }
-
     #[inline]
     pub(crate) fn clear(&self) {
         if self.0.load(Ordering::Relaxed) != NONE {

@@ -154,7 +154,9 @@ impl List {
         } else {
             let path = self.path.ok_or(Unfit::Malformed)?;
             let everything = method == Method::OPTIONS && path == "*";
-            if path.first() != Some(&b'/') && !everything {
+            // A fragment is no part of what is asked for, and would be left out without a word.
+            let cut = path.contains(&b'#');
+            if cut || (path.first() != Some(&b'/') && !everything) {
                 return Err(Unfit::Malformed);
             }
             let path = PathAndQuery::from_maybe_shared(path).map_err(|_| Unfit::Malformed)?;

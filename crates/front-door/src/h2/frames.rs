@@ -124,7 +124,7 @@ where
         }
         let ends = frame.ends_stream();
         match head {
-            Ok(request) if !selfish && !(ends && request.length.unwrap_or(0) > 0) => {
+            Ok(request) if !selfish && (!ends || request.length.unwrap_or(0) == 0) => {
                 if !block.is_empty() {
                     self.budget.asked();
                 }
@@ -360,9 +360,8 @@ where
         if frame.stream > self.last {
             return Err(code.into());
         }
-        match self.streams.find(frame.stream) {
-            Some(slot) => self.reset(slot, code),
-            None => {}
+        if let Some(slot) = self.streams.find(frame.stream) {
+            self.reset(slot, code);
         }
         self.blame(Offence::Frame)
     }

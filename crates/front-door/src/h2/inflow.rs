@@ -21,6 +21,9 @@ pub(crate) static INFLOW: LockSpec = LockSpec {
 /// Bytes of a body that may come unread.
 pub(super) const WINDOW: u32 = 128 * 1024;
 
+/// A piece of a body, and whether it is the last; nothing at the end.
+type Delivery = Poll<Option<(Result<Frame<Bytes>, UploadError>, bool)>>;
+
 /// What both sides see.
 struct Basin {
     bytes: BytesMut,
@@ -146,11 +149,8 @@ impl Drop for Inflow {
 }
 
 impl Outflow {
-    /// The next piece, and whether it is the last; nothing at the end.
-    pub(crate) fn poll(
-        &self,
-        cx: &Context<'_>,
-    ) -> Poll<Option<(Result<Frame<Bytes>, UploadError>, bool)>> {
+    /// What comes next.
+    pub(crate) fn poll(&self, cx: &Context<'_>) -> Delivery {
         let (polled, rings) = self.0.basin.lock().poll(cx);
         if rings {
             self.0.bell.ring(self.0.slot);
@@ -171,13 +171,7 @@ impl Basin {
     }
 
     /// Also whether the connection is to look at what is needed.
-    fn poll(
-        &mut self,
-        cx: &Context<'_>,
-    ) -> (
-        Poll<Option<(Result<Frame<Bytes>, UploadError>, bool)>>,
-        bool,
-    ) {
+    fn poll(&mut self, cx: &Context<'_>) -> (Delivery, bool) {
         if !self.bytes.is_empty() {
             let bytes = self.take_bytes();
             self.taken += bytes.len() as u32;

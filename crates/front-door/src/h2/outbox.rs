@@ -15,6 +15,8 @@ const COPIED_BYTES: usize = 4 * 1024;
 const FULL_BYTES: usize = 64 * 1024;
 /// What leaves at once, in parts.
 const SLICES: usize = 16;
+/// Places for large pieces that are kept while there is none.
+const PIECES_KEPT: usize = 4;
 
 #[derive(Default)]
 pub(super) struct Outbox {
@@ -129,6 +131,9 @@ impl Outbox {
         if self.said == self.lead.len() {
             spare::put_outbox(std::mem::take(&mut self.lead));
             self.said = 0;
+            if self.pieces.capacity() > PIECES_KEPT {
+                self.pieces = VecDeque::new();
+            }
         }
     }
 

@@ -394,3 +394,11 @@ proptest! {
         }
     }
 }
+
+// attack: B-19
+#[test]
+fn a_path_has_no_fragment_and_nothing_unreadable_in_one() {
+    for path in ["/a#b", "/a?b#c", "/a#\r\nx: y", "/a#\0"] {
+        is_malformed(&[GET[0], GET[1], GET[2], (":path", path)]);
+    }
+}

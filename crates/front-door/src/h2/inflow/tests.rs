@@ -409,3 +409,23 @@ proptest! {
         prop_assert!(read == put);
     }
 }
+
+#[test]
+fn a_body_that_drips_costs_who_keeps_its_pieces_no_more_than_a_little_each() {
+    let mut flow = Flow::new(false);
+    let outflow = flow.outflow.take().unwrap();
+    let cx = Context::from_waker(Waker::noop());
+    let mut kept = Vec::new();
+    for coming in (0..16_384).rev() {
+        flow.inflow().push(b"x", coming);
+        let Poll::Ready(Some((Ok(frame), _))) = outflow.poll(&cx) else {
+            panic!("a piece");
+        };
+        kept.push(frame.into_data().unwrap());
+    }
+    let bytes = kept
+        .into_iter()
+        .map(|piece| piece.try_into_mut().unwrap().capacity());
+    let bytes = bytes.sum::<usize>();
+    assert!(bytes < 1 << 20);
+}

@@ -315,3 +315,27 @@ proptest! {
         prop_assert!(outbox.is_empty() && outbox.pieces.is_empty());
     }
 }
+
+#[test]
+fn what_has_gone_out_is_not_kept_while_more_is_put_behind_it() {
+    let (mut outbox, mut socket) = (Outbox::default(), Taker::default());
+    let small = Bytes::from(piece(COPIED_BYTES, 0));
+    for _ in 0..1_000 {
+        while !outbox.is_full() {
+            outbox.put(small.clone());
+        }
+        socket.takes.push_back(Some(30_000));
+        wrote(&mut outbox, &mut socket);
+    }
+    assert!(outbox.lead.capacity() <= 4 * FULL_BYTES);
+}
+
+#[test]
+fn little_room_for_pieces_is_kept_when_all_is_out() {
+    let (mut outbox, mut socket) = (Outbox::default(), Taker::default());
+    while !outbox.is_full() {
+        outbox.put(piece(4097, 0).into());
+    }
+    while wrote(&mut outbox, &mut socket) > 0 {}
+    assert!(outbox.pieces.capacity() <= PIECES_KEPT);
+}

@@ -66,6 +66,7 @@ fn stream(id: u32) -> Stream<()> {
         inflow: None,
         room: Window::new(0),
         left: None,
+        seen: false,
         heard: false,
         bodiless: false,
         told: false,
