@@ -82,6 +82,7 @@ const LAYERS: &[Layer] = &[
         name: "front-door",
         below: &[
             "kernel",
+            "bounded-ring",
             "http-rules",
             "http1-wire",
             "http2-wire",

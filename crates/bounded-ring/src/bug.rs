@@ -36,6 +36,10 @@ pub(crate) enum Bug {
     TakeInTwoSteps,
     /// A lock is given up without publishing what was done under it.
     LeaveUnordered,
+    /// A call looks whether somebody attends without a fence after it was made.
+    CallWithoutFence,
+    /// Whoever answers goes without a second look.
+    LeaveWithoutSecondLook,
 }
 
 #[cfg(not(loom))]

@@ -7,7 +7,8 @@
 //! | [`Coalesce`] | a pending item of the same key is replaced in place, a new key is given back |
 //! | [`Slots`] | the caller is refused, or waits in line |
 //!
-//! Beside them a [`BriefLock`], for what takes a few instructions and must not be seen half done.
+//! Beside them a [`BriefLock`], for what takes a few instructions and must not be seen half done, and [`Calls`], by which
+//! many tell one which of its charges has news.
 //!
 //! A push never waits and never allocates; only poppers and slot seekers wait, as plain futures
 //! that need no runtime.
@@ -15,6 +16,7 @@
 mod backoff;
 mod brief_lock;
 mod bug;
+mod calls;
 mod coalesce;
 mod drop_oldest;
 mod error;
@@ -31,6 +33,7 @@ mod waiters;
 mod models;
 
 pub use brief_lock::BriefLock;
+pub use calls::Calls;
 pub use coalesce::{Coalesce, Pushed};
 pub use drop_oldest::DropOldest;
 pub use error::{Closed, PushError};

@@ -6,6 +6,7 @@ use model_kit::hand::poll_once;
 use crate::bug::{self, Bug};
 
 mod brief_lock;
+mod calls;
 mod coalesce;
 mod drop_oldest;
 mod nudge;

@@ -29,9 +29,7 @@ pub(crate) static PULSES: LockSpec = LockSpec {
 };
 
 /// Connections looked at before others have their turn: each is a cache line that was not needed for a while.
-const SEEN_AT_ONCE: usize = 512;
-/// And those that are woken.
-const WOKEN_AT_ONCE: usize = 4;
+const SEEN_AT_ONCE: usize = 128;
 
 const NONE: u32 = 0;
 const PASSED: u32 = u32::MAX;
@@ -102,11 +100,10 @@ impl Clockwork {
     async fn sweep(&self, now: u32) {
         let mut next = Some(0);
         while let Some(from) = next {
-            let mut late;
+            let late;
             (late, next) = self.look_at_some(from, now);
-            while !late.is_empty() {
-                late.drain(..late.len().min(WOKEN_AT_ONCE))
-                    .for_each(Waker::wake);
+            for one in late {
+                one.wake();
                 tokio::task::yield_now().await;
             }
             if next.is_some() {

@@ -1,76 +1,48 @@
 //! Which streams of a connection have news for its task: told from anywhere, looked at in turns.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Wake, Waker};
+
+use bounded_ring::Calls;
 
 use crate::line::Line;
 
-const BITS: usize = u64::BITS as usize;
-
-/// One bit for each stream there can be.
+/// The calls of all streams, and whom to wake for them.
 pub(super) struct Bell {
     line: Arc<Line>,
-    rung: Box<[AtomicU64]>,
-    /// The task is at work, and looks again before it rests: nobody has to wake it.
-    attended: AtomicBool,
+    calls: Calls,
 }
 
 impl Bell {
     pub(super) fn new(line: Arc<Line>, streams: u32) -> Arc<Self> {
-        let words = (streams as usize).div_ceil(BITS).max(1);
-        Arc::new(Self {
-            line,
-            rung: (0..words).map(|_| AtomicU64::new(0)).collect(),
-            attended: AtomicBool::new(false),
-        })
+        let calls = Calls::new(streams as usize);
+        Arc::new(Self { line, calls })
     }
 
     /// Says that there is news of a stream.
     pub(super) fn ring(&self, slot: usize) {
-        if let Some(word) = self.rung.get(slot / BITS) {
-            // Either this is seen by who stops attending, or that is seen here: both are in one order.
-            word.fetch_or(1 << (slot % BITS), Ordering::SeqCst);
-            if !self.attended.load(Ordering::SeqCst) {
-                self.line.pulse.wake();
-            }
+        if self.calls.call(slot) {
+            self.line.pulse.wake();
         }
     }
 
-    /// The task begins to look.
+    /// The task begins to look: nobody has to wake it.
     pub(super) fn attend(&self) {
-        self.attended.store(true, Ordering::Relaxed);
+        self.calls.attend();
     }
 
     /// The task has looked; whether something has come meanwhile.
     pub(super) fn leave(&self) -> bool {
-        self.attended.store(false, Ordering::SeqCst);
-        self.is_rung()
+        self.calls.leave()
     }
 
     pub(super) fn is_rung(&self) -> bool {
-        let mut words = self.rung.iter();
-        words.any(|word| word.load(Ordering::SeqCst) != 0)
+        self.calls.is_called()
     }
 
     /// A stream with news, the first from `from` on, and then from the beginning; it has none after that.
     pub(super) fn answer(&self, from: usize) -> Option<usize> {
-        let (first, bit) = (from / BITS % self.rung.len(), from % BITS);
-        let above = u64::MAX << bit;
-        // The first word twice: what is above where to begin, and at last what is below.
-        let masks = std::iter::once(above)
-            .chain(std::iter::repeat_n(u64::MAX, self.rung.len() - 1))
-            .chain([!above]);
-        for (index, mask) in masks.enumerate() {
-            let at = (first + index) % self.rung.len();
-            let bits = self.rung[at].load(Ordering::Relaxed) & mask;
-            if bits != 0 {
-                let bit = bits.trailing_zeros() as usize;
-                self.rung[at].fetch_and(!(1 << bit), Ordering::SeqCst);
-                return Some(at * BITS + bit);
-            }
-        }
-        None
+        self.calls.answer(from)
     }
 
     /// What wakes the task for one stream.

@@ -1,7 +1,7 @@
 //! Nobody who rings is passed over, however that falls together with the task going to rest.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
