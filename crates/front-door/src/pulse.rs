@@ -30,6 +30,10 @@ pub(crate) static PULSES: LockSpec = LockSpec {
 
 /// Connections looked at before others have their turn: each is a cache line that was not needed for a while.
 const SEEN_AT_ONCE: usize = 128;
+/// Times at which those who are late are woken, where they are more than these.
+const MOMENTS: usize = 32;
+/// Between two of them.
+const MOMENT: Duration = Duration::from_millis(1);
 
 const NONE: u32 = 0;
 const PASSED: u32 = u32::MAX;
@@ -95,42 +99,44 @@ impl Clockwork {
         }
     }
 
-    /// Looks at everyone, and lets others have their turn now and then: a crowd that came at once is late at once, and
-    /// each of them has work to do when it is told.
+    /// Looks at everyone, and wakes those who are late. A crowd that came at once is late at once; each of them has work
+    /// to do when it is told, and the system behind it when it goes. So they are woken one by one, over half a tick.
     async fn sweep(&self, now: u32) {
-        let mut next = Some(0);
+        let (mut late, mut next) = (Vec::new(), Some(0));
         while let Some(from) = next {
-            let late;
-            (late, next) = self.look_at_some(from, now);
-            for one in late {
-                one.wake();
-                tokio::task::yield_now().await;
-            }
+            next = self.look_at_some(from, now, &mut late);
             if next.is_some() {
                 tokio::task::yield_now().await;
             }
         }
+        let at_once = late.len().div_ceil(MOMENTS);
+        for (index, pulse) in late.iter().enumerate() {
+            pulse.wake();
+            match (index + 1) % at_once == 0 && at_once > 1 {
+                true => tokio::time::sleep(MOMENT).await,
+                false => tokio::task::yield_now().await,
+            }
+        }
     }
 
-    /// Whom to wake of some, and where to go on. Who has stopped makes room for the last, who is looked at instead.
-    fn look_at_some(&self, from: usize, now: u32) -> (Vec<Waker>, Option<usize>) {
-        let (mut late, mut at) = (Vec::new(), from);
+    /// Adds those of some who are late, and says where to go on. Who has stopped makes room for the last, who is looked
+    /// at instead.
+    fn look_at_some(&self, from: usize, now: u32, late: &mut Vec<Arc<Pulse>>) -> Option<usize> {
+        let mut at = from;
         let mut pulses = self.pulses.lock();
         for _ in 0..SEEN_AT_ONCE {
-            let Some(pulse) = pulses.get(at) else {
-                return (late, None);
-            };
+            let pulse = pulses.get(at)?;
             if pulse.stopped.load(Ordering::Acquire) {
                 pulses.swap_remove(at);
                 continue;
             }
             let deadlines = [&pulse.read, &pulse.write, &pulse.part, &pulse.answer];
             if deadlines.map(|deadline| deadline.look(now)).contains(&true) {
-                late.extend(pulse.waker.take());
+                late.push(pulse.clone());
             }
             at += 1;
         }
-        (late, Some(at))
+        Some(at)
     }
 
     /// Asks everyone to leave.

@@ -1,6 +1,11 @@
 //! How many files the process may have open: connections are files.
 
 use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixDatagram;
+
+/// Files whose numbers there is room for from the beginning.
+const ROOM: u64 = 32 * 1024;
 
 /// RLIMIT_NOFILE.
 #[derive(Clone, Copy, Debug)]
@@ -29,10 +34,15 @@ impl FileLimits {
     }
 
     /// Raises the soft limit to the hard one: shells set it low for programs that use select(2), which this does not.
+    /// And has the system make room for the numbers of many files.
     pub(crate) fn raise(self) -> io::Result<()> {
-        if self.soft >= self.hard {
-            return Ok(());
+        if self.soft < self.hard {
+            self.raise_soft()?;
         }
+        make_room(self.hard.min(ROOM))
+    }
+
+    fn raise_soft(self) -> io::Result<()> {
         let limits = libc::rlimit {
             rlim_cur: self.hard,
             rlim_max: self.hard,
@@ -42,5 +52,55 @@ impl FileLimits {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
+    }
+}
+
+/// Makes the table of open files large enough for so many.
+///
+/// The system doubles it whenever it is full, and where a process has threads it waits for all of its own to have seen
+/// that: tens of milliseconds in which whoever accepts a connection does nothing else, and that as often as a crowd
+/// doubles in number.
+fn make_room(files: u64) -> io::Result<()> {
+    let Some(highest) = files
+        .checked_sub(1)
+        .and_then(|last| i32::try_from(last).ok())
+    else {
+        return Ok(());
+    };
+    let any = UnixDatagram::unbound()?;
+    // SAFETY: duplicates a descriptor that is open; the duplicate is nobody else's.
+    let number = unsafe { libc::fcntl(any.as_raw_fd(), libc::F_DUPFD_CLOEXEC, highest) };
+    if number < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: just made, and owned by nobody.
+    drop(unsafe { OwnedFd::from_raw_fd(number) });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `FDSize` of what the system says about this process.
+    fn room() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let mut lines = status.lines();
+        let size = lines.find_map(|line| line.strip_prefix("FDSize:"));
+        size.unwrap().trim().parse().unwrap()
+    }
+
+    // req: GW-03
+    #[test]
+    fn there_is_room_for_a_crowd_before_it_comes() {
+        let limits = FileLimits::read().unwrap();
+        limits.raise().unwrap();
+        let most = limits.hard.min(ROOM);
+        assert!(room() >= most, "{} instead of {most}", room());
+    }
+
+    #[test]
+    fn nothing_is_room_enough_for_nobody() {
+        make_room(0).unwrap();
     }
 }

@@ -52,6 +52,8 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         Ok(world) => world,
         Err(error) => return cannot_start(format_args!("no file in memory can be had: {error}")),
     };
+    // Before any thread: afterwards the system makes room while everyone waits.
+    let files = FileLimits::read().and_then(FileLimits::raise);
     // Before any thread: what one promises holds for those it starts.
     let lacks = match amnesia::begin(&loaded.text) {
         Ok(lacks) => lacks,
@@ -72,6 +74,9 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         Ok(telemetry) => Arc::new(telemetry),
         Err(error) => return cannot_start(format_args!("cannot start the log: {error}")),
     };
+    if let Err(error) = files {
+        tracing::warn!(%error, "there may be fewer files open than there could be");
+    }
     for Lack { what, why, .. } in lacks {
         tracing::warn!(what, why, "amnesia is not wholly enforced");
     }
@@ -134,9 +139,6 @@ async fn live(
         Ok(signals) => signals,
         Err(error) => return cannot_start(format_args!("cannot listen to signals: {error}")),
     };
-    if let Err(error) = FileLimits::read().and_then(FileLimits::raise) {
-        tracing::warn!(%error, "the limit of open files stays as it is");
-    }
     let kernel = material.kernel.clone();
     let runtime = loaded.text.runtime.kind;
     let from = (source(args), args.sets.clone(), args.built_in);

@@ -90,9 +90,8 @@ fn an_order_is_not_taken_back_by_a_milder_one() {
 
 // A crowd that came at once is late at once: others are not to wait until all of it has been told.
 // req: GW-03
-#[test]
-fn of_many_who_are_late_at_once_one_is_woken_at_a_time() {
-    use futures_util::FutureExt;
+#[tokio::test]
+async fn of_many_who_are_late_at_once_one_is_woken_at_a_time() {
     let clock = Clockwork::new();
     let crowd: Vec<_> = (0..SEEN_AT_ONCE + 100).map(|_| watched(&clock)).collect();
     for (pulse, _) in &crowd {
@@ -106,13 +105,12 @@ fn of_many_who_are_late_at_once_one_is_woken_at_a_time() {
     };
     let mut sweep = std::pin::pin!(clock.sweep(9));
     let (mut before, mut most) = (0, 0);
-    loop {
-        let over = sweep.as_mut().now_or_never().is_some();
+    std::future::poll_fn(|cx| {
+        let swept = sweep.as_mut().poll(cx);
         let now = woken();
         (before, most) = (now, most.max(now - before));
-        if over {
-            break;
-        }
-    }
+        swept
+    })
+    .await;
     assert_eq!((before, most), (crowd.len(), 1));
 }
