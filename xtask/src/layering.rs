@@ -214,6 +214,7 @@ const LAYERS: &[Layer] = &[
             "fair-queue",
             "http-rules",
             "http1-wire",
+            "http2-wire",
             "oap",
             "rate-quota",
             "tile-pack",

@@ -7,8 +7,8 @@
 //! | [`Coalesce`] | a pending item of the same key is replaced in place, a new key is given back |
 //! | [`Slots`] | the caller is refused, or waits in line |
 //!
-//! Beside them a [`BriefLock`], for what takes a few instructions and must not be seen half done, and [`Calls`], by which
-//! many tell one which of its charges has news.
+//! Beside them a [`BriefLock`], for what takes a few instructions and must not be seen half done, and [`Calls`], by
+//! which many tell one which of its charges has news.
 //!
 //! A push never waits and never allocates; only poppers and slot seekers wait, as plain futures
 //! that need no runtime.

@@ -99,8 +99,9 @@ impl Clockwork {
         }
     }
 
-    /// Looks at everyone, and wakes those who are late. A crowd that came at once is late at once; each of them has work
-    /// to do when it is told, and the system behind it when it goes. So they are woken one by one, over half a tick.
+    /// Looks at everyone, and wakes those who are late. A crowd that came at once is late at once; each of them has
+    /// work to do when it is told, and the system behind it when it goes. So they are woken one by one, over half a
+    /// tick.
     async fn sweep(&self, now: u32) {
         let (mut late, mut next) = (Vec::new(), Some(0));
         while let Some(from) = next {

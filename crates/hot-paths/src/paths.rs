@@ -24,6 +24,8 @@ pub(crate) const ALL: &[Path] = &[
     path("fair-queue-order", fair_queue_order),
     path("frame-decode", frame_decode),
     path("gate-enter", gate_enter),
+    path("h2-answer-head", h2_answer_head),
+    path("h2-request-head", h2_request_head),
     path("quota-check", quota_check),
     path("range-parse", range_parse),
     path("request-head", request_head),
@@ -99,6 +101,46 @@ fn answer_head(times: u64) {
         inbox.extend_from_slice(black_box(ANSWER));
         let read = HeadReader::new(HEAD_MAX).read(&mut inbox, Asked::default());
         black_box(read.ok().flatten()).expect("the head is whole and good");
+    }
+}
+
+/// A head as clients say it again and again: all of it was said before.
+const PACKED: &[u8] = &[0x82, 0x86, 0x84, 0xc0, 0xbf, 0xbe];
+/// How it was said for the first time.
+const UNPACKED: &[u8] = b"\x82\x86\x84\x41\x0fapi.example.com\x7a\x0bbench/1.0.0\x53\x03*/*";
+
+fn h2_request_head(times: u64) {
+    let mut reader = http2_wire::HeadReader::new(HEAD_MAX);
+    let first = reader.request(UNPACKED, HeaderMap::new());
+    let mut spare = first.map(|head| head.expect("it is good").headers);
+    for _ in 0..times {
+        let mut headers = spare.expect("it can be read");
+        headers.clear();
+        let read = reader.request(black_box(PACKED), headers);
+        spare = read.map(|head| black_box(head).expect("it is good").headers);
+    }
+}
+
+fn h2_answer_head(times: u64) {
+    let mut headers = HeaderMap::new();
+    for (name, value) in [
+        ("content-type", "application/json"),
+        ("content-length", "1024"),
+        ("x-request-id", "01J9Z3N5T7Q8R9S0"),
+    ] {
+        headers.insert(name, http::HeaderValue::from_static(value));
+    }
+    let mut out = Vec::with_capacity(4_096);
+    for number in 0..times {
+        out.clear();
+        let tell = http2_wire::Tell {
+            status: http::StatusCode::OK,
+            headers: black_box(&headers),
+            date: b"Mon, 16 Nov 2026 12:00:00 GMT",
+            length: None,
+        };
+        http2_wire::write_answer(&mut out, number as u32 | 1, &tell, false, false);
+        black_box(&out);
     }
 }
 
