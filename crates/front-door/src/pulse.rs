@@ -5,6 +5,7 @@
 //! wakes those that are late. A deadline is kept to within two ticks, never early.
 
 use std::ops::Deref;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::task::Waker;
@@ -32,7 +33,9 @@ pub(crate) static PULSES: LockSpec = LockSpec {
 const SEEN_AT_ONCE: usize = 128;
 /// Times at which those who are late are woken, where they are more than these.
 const MOMENTS: usize = 32;
-/// Between two of them.
+/// Times at which others have their turn, at most: on a busy node each is as long as a round of all tasks.
+const YIELDS: usize = 2_000;
+/// Between two moments.
 const MOMENT: Duration = Duration::from_millis(1);
 
 const NONE: u32 = 0;
@@ -83,12 +86,23 @@ impl Clockwork {
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
             ticks.tick().await;
-            let passed = (clock::now() - began).as_millis() / TICK.as_millis();
-            let now = u32::try_from(passed).unwrap_or(u32::MAX - 2) + 1;
-            self.tick.store(now, Ordering::Relaxed);
-            self.turn_the_page(clock::unix_time().as_secs());
-            self.sweep(now).await;
+            let mut sweep = pin!(self.sweep(self.turn_hands(began)));
+            // However long that takes on a busy node: who sets a deadline meanwhile is to have all of its time.
+            loop {
+                tokio::select! {
+                    () = &mut sweep => break,
+                    _ = ticks.tick() => { self.turn_hands(began); }
+                }
+            }
         }
+    }
+
+    fn turn_hands(&self, began: tokio::time::Instant) -> u32 {
+        let passed = (clock::now() - began).as_millis() / TICK.as_millis();
+        let now = u32::try_from(passed).unwrap_or(u32::MAX - 2) + 1;
+        self.tick.store(now, Ordering::Relaxed);
+        self.turn_the_page(clock::unix_time().as_secs());
+        now
     }
 
     fn turn_the_page(&self, unix: u64) {
@@ -100,29 +114,39 @@ impl Clockwork {
     }
 
     /// Looks at everyone, and wakes those who are late. A crowd that came at once is late at once; each of them has
-    /// work to do when it is told, and the system behind it when it goes. So they are woken one by one, over half a
-    /// tick.
+    /// work to do when it is told, and the system behind it when it goes. So they are woken a few at a time, over half
+    /// a tick. Whoever waits to be reminded is not kept waiting.
     async fn sweep(&self, now: u32) {
         let (mut late, mut next) = (Vec::new(), Some(0));
         while let Some(from) = next {
-            next = self.look_at_some(from, now, &mut late);
+            let mut reminded = Vec::new();
+            next = self.look_at_some(from, now, &mut late, &mut reminded);
+            reminded.iter().for_each(|pulse| pulse.wake());
             if next.is_some() {
                 tokio::task::yield_now().await;
             }
         }
-        let at_once = late.len().div_ceil(MOMENTS);
-        for (index, pulse) in late.iter().enumerate() {
-            pulse.wake();
-            match (index + 1) % at_once == 0 && at_once > 1 {
-                true => tokio::time::sleep(MOMENT).await,
-                false => tokio::task::yield_now().await,
+        let mut moments = late.chunks(late.len().div_ceil(MOMENTS).max(1)).peekable();
+        while let Some(moment) = moments.next() {
+            for few in moment.chunks(late.len().div_ceil(YIELDS)) {
+                few.iter().for_each(|pulse| pulse.wake());
+                tokio::task::yield_now().await;
+            }
+            if moment.len() > 1 && moments.peek().is_some() {
+                tokio::time::sleep(MOMENT).await;
             }
         }
     }
 
     /// Adds those of some who are late, and says where to go on. Who has stopped makes room for the last, who is looked
     /// at instead.
-    fn look_at_some(&self, from: usize, now: u32, late: &mut Vec<Arc<Pulse>>) -> Option<usize> {
+    fn look_at_some(
+        &self,
+        from: usize,
+        now: u32,
+        late: &mut Vec<Arc<Pulse>>,
+        reminded: &mut Vec<Arc<Pulse>>,
+    ) -> Option<usize> {
         let mut at = from;
         let mut pulses = self.pulses.lock();
         for _ in 0..SEEN_AT_ONCE {
@@ -131,8 +155,11 @@ impl Clockwork {
                 pulses.swap_remove(at);
                 continue;
             }
-            let deadlines = [&pulse.read, &pulse.write, &pulse.part, &pulse.answer];
-            if deadlines.map(|deadline| deadline.look(now)).contains(&true) {
+            let deadlines = [&pulse.read, &pulse.write, &pulse.part];
+            let is_late = deadlines.map(|deadline| deadline.look(now)).contains(&true);
+            if pulse.answer.look(now) {
+                reminded.push(pulse.clone());
+            } else if is_late {
                 late.push(pulse.clone());
             }
             at += 1;

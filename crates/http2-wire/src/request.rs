@@ -27,7 +27,10 @@ pub enum Unfit {
     /// Nobody may say that in a request; its stream ends.
     Malformed,
     /// More than anyone needs to say; 431.
-    TooLarge,
+    TooLarge {
+        /// Whoever asks wants no body.
+        head_only: bool,
+    },
     /// So much more that its connection ends.
     Flood,
 }
@@ -92,7 +95,9 @@ impl HeadReader {
         })?;
         Ok(match bytes {
             _ if bytes > most.saturating_mul(FLOOD) => Err(Unfit::Flood),
-            _ if bytes > most => Err(Unfit::TooLarge),
+            _ if bytes > most => Err(Unfit::TooLarge {
+                head_only: list.method == Some(Method::HEAD),
+            }),
             _ if !fit => Err(Unfit::Malformed),
             _ => Ok(list),
         })

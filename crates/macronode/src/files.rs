@@ -1,8 +1,7 @@
 //! How many files the process may have open: connections are files.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::net::UnixDatagram;
+use std::os::fd::{FromRawFd, OwnedFd};
 
 /// Files whose numbers there is room for from the beginning.
 const ROOM: u64 = 32 * 1024;
@@ -33,16 +32,16 @@ impl FileLimits {
         }
     }
 
-    /// Raises the soft limit to the hard one: shells set it low for programs that use select(2), which this does not.
-    /// And has the system make room for the numbers of many files.
-    pub(crate) fn raise(self) -> io::Result<()> {
-        if self.soft < self.hard {
-            self.raise_soft()?;
-        }
-        make_room(self.hard.min(ROOM))
+    /// Has the system make room for the numbers of many files.
+    pub(crate) fn make_room(self) -> io::Result<()> {
+        make_room(self.soft.min(ROOM))
     }
 
-    fn raise_soft(self) -> io::Result<()> {
+    /// Raises the soft limit to the hard one: shells set it low for programs that use select(2), which this does not.
+    pub(crate) fn raise(self) -> io::Result<()> {
+        if self.soft >= self.hard {
+            return Ok(());
+        }
         let limits = libc::rlimit {
             rlim_cur: self.hard,
             rlim_max: self.hard,
@@ -67,9 +66,8 @@ fn make_room(files: u64) -> io::Result<()> {
     else {
         return Ok(());
     };
-    let any = UnixDatagram::unbound()?;
-    // SAFETY: duplicates a descriptor that is open; the duplicate is nobody else's.
-    let number = unsafe { libc::fcntl(any.as_raw_fd(), libc::F_DUPFD_CLOEXEC, highest) };
+    // SAFETY: duplicates a descriptor that every process has open; the duplicate is nobody else's.
+    let number = unsafe { libc::fcntl(libc::STDERR_FILENO, libc::F_DUPFD_CLOEXEC, highest) };
     if number < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -94,8 +92,8 @@ mod tests {
     #[test]
     fn there_is_room_for_a_crowd_before_it_comes() {
         let limits = FileLimits::read().unwrap();
-        limits.raise().unwrap();
-        let most = limits.hard.min(ROOM);
+        limits.make_room().unwrap();
+        let most = limits.soft.min(ROOM);
         assert!(room() >= most, "{} instead of {most}", room());
     }
 

@@ -53,7 +53,8 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         Err(error) => return cannot_start(format_args!("no file in memory can be had: {error}")),
     };
     // Before any thread: afterwards the system makes room while everyone waits.
-    let files = FileLimits::read().and_then(FileLimits::raise);
+    let raised = FileLimits::read().and_then(FileLimits::raise);
+    let roomy = FileLimits::read().and_then(FileLimits::make_room);
     // Before any thread: what one promises holds for those it starts.
     let lacks = match amnesia::begin(&loaded.text) {
         Ok(lacks) => lacks,
@@ -74,8 +75,11 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         Ok(telemetry) => Arc::new(telemetry),
         Err(error) => return cannot_start(format_args!("cannot start the log: {error}")),
     };
-    if let Err(error) = files {
-        tracing::warn!(%error, "there may be fewer files open than there could be");
+    if let Err(error) = raised {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+    if let Err(error) = roomy {
+        tracing::warn!(%error, "room for many connections is made when they come");
     }
     for Lack { what, why, .. } in lacks {
         tracing::warn!(what, why, "amnesia is not wholly enforced");

@@ -220,6 +220,9 @@ where
         if !stream.told {
             return Went::All;
         }
+        if stream.rest.is_empty() {
+            stream.rest = std::mem::take(&mut stream.behind);
+        }
         if let Some(promised) = stream.promised
             && stream.rest.len() as u64 > promised
         {
@@ -249,15 +252,17 @@ where
         if length == 0 {
             return Went::Stalled;
         }
-        stream.stalled = 0;
+        let whole = length == stream.rest.len();
+        if whole || length >= WORTHY {
+            stream.stalled = 0;
+        }
         stream.window.take(length);
         self.window.take(length);
-        let whole = length == stream.rest.len();
         if let Some(promised) = &mut stream.promised {
             *promised -= length as u64;
         }
         let short = stream.promised.is_some_and(|promised| promised > 0);
-        let last = whole && ends && !short;
+        let last = whole && ends && !short && stream.behind.is_empty();
         let piece = match whole {
             true => std::mem::take(&mut stream.rest),
             false => stream.rest.split_to(length),
@@ -302,6 +307,13 @@ where
     let mut all = BytesMut::new();
     for _ in 0..GATHERED {
         let tail = match next(stream, rope) {
+            Next::Data(data, last) if data.len() > SMALL => {
+                stream.behind = data;
+                match last {
+                    true => Tail::End,
+                    false => break,
+                }
+            }
             Next::Data(data, last) => {
                 if all.is_empty() {
                     all.reserve(SMALL.max(stream.rest.len() + data.len()));

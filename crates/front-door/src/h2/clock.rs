@@ -89,6 +89,11 @@ where
         self.times.anew |= self.times.unfinished == Unfinished::Data;
     }
 
+    /// What is unfinished began just now.
+    pub(super) fn time_anew(&mut self) {
+        self.times.anew = true;
+    }
+
     /// Something whole has come: what is unfinished now began after it, unless that was a part of a head.
     pub(super) fn time_frames(&mut self) {
         self.times.anew |= self.inbox.block.is_none();
@@ -168,7 +173,8 @@ where
             self.line.desk.timeouts.read.inc();
             return Err(Ended::Quiet);
         }
-        if self.line.pulse.read.passed() {
+        // What may lie unread is waited for.
+        if self.line.pulse.read.passed() && heard == Heard::All {
             says |= self.has_rested()?;
         }
         if self.line.pulse.answer.passed() {

@@ -18,7 +18,7 @@ use crate::door::Panicked;
 use crate::service::{Fault, Service};
 use crate::upload::{Upload, UploadError};
 
-/// Streams we have ended of which we remember that; the peer will have heard of those before them.
+/// Streams we have ended of which we remember that at least, and else as many as there may be at once.
 const REMEMBERED: usize = 32;
 /// What trailers count for where nobody reads them.
 const TRAILERS: usize = 16 * 1024;
@@ -78,6 +78,7 @@ where
             return Err(Code::Protocol.into());
         }
         self.inbox.block = Some((frame, fragment.to_vec()));
+        self.time_anew();
         Ok(())
     }
 
@@ -96,6 +97,7 @@ where
         }
         block.extend_from_slice(payload);
         if frame.flags & END_HEADERS != 0 {
+            self.time_anew();
             return self.take_block(head, &block, false, turn);
         }
         self.inbox.block = Some((head, block));
@@ -135,8 +137,8 @@ where
                 self.refuse(frame.stream, Code::Protocol);
                 self.blame(Offence::Request)
             }
-            Err(Unfit::TooLarge) => {
-                self.open_refused(frame.stream, ends, Fault::HeadTooLarge);
+            Err(Unfit::TooLarge { head_only }) => {
+                self.open_refused(frame.stream, ends, head_only, Fault::HeadTooLarge);
                 self.blame(Offence::Request)
             }
             Err(Unfit::Flood) => Err(Code::Calm.into()),
@@ -170,9 +172,10 @@ where
     }
 
     /// What is answered without being asked of anyone.
-    fn open_refused(&mut self, id: u32, ends: bool, fault: Fault) {
+    fn open_refused(&mut self, id: u32, ends: bool, head_only: bool, fault: Fault) {
         let slot = self.streams.vacant();
-        let stream = self.stream(id, ends);
+        let mut stream = self.stream(id, ends);
+        stream.bodiless = head_only;
         self.enter(slot, stream);
         let refusal = self.room.house.service.refuse(fault, &self.line.visit);
         self.tell_refusal(slot, refusal);
@@ -192,6 +195,7 @@ where
             window: Window::new(self.initial_window),
             promised: None,
             rest: bytes::Bytes::new(),
+            behind: bytes::Bytes::new(),
             tail: Tail::Open,
             stalled: 0,
         }
@@ -224,7 +228,7 @@ where
             }
             Ok(trailers) => self.end_request(slot, Some(trailers)),
             Err(Unfit::Flood) => Err(Code::Calm.into()),
-            Err(Unfit::Malformed | Unfit::TooLarge) => {
+            Err(Unfit::Malformed | Unfit::TooLarge { .. }) => {
                 self.reset(slot, Code::Protocol);
                 self.blame(Offence::Request)
             }
@@ -268,6 +272,7 @@ where
             return Err(Code::Protocol.into());
         }
         let Some(slot) = self.streams.find(frame.stream) else {
+            self.forget(frame.stream);
             return Ok(());
         };
         // Nobody waits for the answer any more.
@@ -377,6 +382,11 @@ where
         self.give_up(stream.id, code, stream.room);
     }
 
+    /// The peer knows by now that a stream has ended.
+    pub(super) fn forget(&mut self, id: u32) {
+        self.given_up.retain(|(other, _)| *other != id);
+    }
+
     /// Ends a stream before it has begun.
     fn refuse(&mut self, id: u32, code: Code) {
         self.give_up(id, code, Window::new(inflow::WINDOW));
@@ -385,7 +395,7 @@ where
     /// Says that a stream has ended, and remembers it: so much may still come.
     pub(super) fn give_up(&mut self, id: u32, code: Code, room: Window) {
         frame::write_reset(self.out.lead(), id, code);
-        if self.given_up.len() >= REMEMBERED {
+        if self.given_up.len() >= REMEMBERED.max(self.streams_max) {
             self.given_up.remove(0);
         }
         self.given_up.push((id, room));

@@ -83,6 +83,8 @@ pub(super) struct Stream<W> {
     pub(super) promised: Option<u64>,
     /// A piece of it, or the end of one.
     pub(super) rest: Bytes,
+    /// What follows it, where that is too much to be copied.
+    pub(super) behind: Bytes,
     pub(super) tail: Tail,
     /// Since which tick the peer does not take it; 0 for not at all.
     pub(super) stalled: u32,

@@ -398,3 +398,22 @@ async fn sealed_bytes_are_framed_like_any_others() {
     let text = host::sealed_text();
     assert!(body == text[3..text.len() - 3]);
 }
+
+// req: GW-03
+// attack: B-15
+#[tokio::test]
+async fn who_makes_room_byte_by_byte_is_not_waited_for_any_longer() {
+    let house = House::open(quick()).await;
+    let mut raw = Raw::open(&house, &[0, 4, 0, 0, 0, 0]).await;
+    let mut big = post("/big");
+    big[0] = 0x82;
+    let began = kernel::clock::now();
+    raw.send(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &big))
+        .await;
+    while house.timeouts("write") == 0 {
+        raw.send(&frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0, 1])).await;
+        tokio::time::sleep(QUICK.write / 10).await;
+        assert!(kernel::clock::now() - began < Duration::from_secs(5));
+    }
+    assert_took(QUICK.write, kernel::clock::now() - began);
+}

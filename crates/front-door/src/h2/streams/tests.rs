@@ -73,6 +73,7 @@ fn stream(id: u32) -> Stream<()> {
         window: Window::new(0),
         promised: None,
         rest: Bytes::new(),
+        behind: Bytes::new(),
         tail: Tail::Open,
         stalled: 0,
     }

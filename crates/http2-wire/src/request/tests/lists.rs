@@ -36,8 +36,8 @@ fn a_list_fits_or_is_too_large_or_ends_the_connection() {
     for (bytes, expected) in [
         (299, Ok(())),
         (300, Ok(())),
-        (301, Err(Unfit::TooLarge)),
-        (2400, Err(Unfit::TooLarge)),
+        (301, Err(Unfit::TooLarge { head_only: false })),
+        (2400, Err(Unfit::TooLarge { head_only: false })),
         (2401, Err(Unfit::Flood)),
         (9000, Err(Unfit::Flood)),
         (300, Ok(())),
@@ -46,9 +46,12 @@ fn a_list_fits_or_is_too_large_or_ends_the_connection() {
         let read = reader.request(&block, HeaderMap::new()).unwrap();
         assert_eq!(read.map(|_| ()), expected, "{bytes}");
     }
+    let head = packed(FORGET, &[(":method", "HEAD"), ("x", &"v".repeat(300))]);
+    let read = reader.request(&head, HeaderMap::new()).unwrap();
+    assert_eq!(read.err(), Some(Unfit::TooLarge { head_only: true }));
     for (bytes, expected) in [
         (300, Ok(1)),
-        (301, Err(Unfit::TooLarge)),
+        (301, Err(Unfit::TooLarge { head_only: false })),
         (2401, Err(Unfit::Flood)),
     ] {
         let block = packed(FORGET, &[("x", &"v".repeat(bytes - 33))]);
@@ -68,7 +71,7 @@ fn what_is_too_large_is_that_whatever_else_is_wrong_with_it() {
     ] {
         for (bytes, expected) in [
             (300, Unfit::Malformed),
-            (301, Unfit::TooLarge),
+            (301, Unfit::TooLarge { head_only: false }),
             (2401, Unfit::Flood),
         ] {
             let read = reader.request(&list_of(bytes, &[more]), HeaderMap::new());
@@ -94,7 +97,7 @@ fn a_bomb_of_references_is_counted_as_what_it_stands_for() {
         read.map(|request| request.headers.len())
     };
     assert_eq!(bomb(3), Ok(3));
-    assert_eq!(bomb(5), Err(Unfit::TooLarge));
+    assert_eq!(bomb(5), Err(Unfit::TooLarge { head_only: false }));
     assert_eq!(bomb(16_000), Err(Unfit::Flood));
 }
 
