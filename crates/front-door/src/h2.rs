@@ -22,7 +22,7 @@ use crate::line::Line;
 use crate::pulse::{Order, Today};
 use crate::service::Service;
 use crate::settings::DoorSettings;
-use crate::socket::{Socket, poll_sip};
+use crate::socket::Socket;
 use crate::upload::Upload;
 
 use answers::Work;
@@ -44,10 +44,6 @@ mod inflow;
 mod outbox;
 mod streams;
 mod turn;
-
-/// What the peer of an ended connection may still say before it is cut off.
-const LINGER_TICKS: u32 = 5;
-const LINGER_BYTES: usize = 256 * 1024;
 
 /// Everything a connection starts from.
 pub(crate) struct Start {
@@ -344,7 +340,7 @@ where
         if said.await && !cut {
             self.shut().await;
             if lingers {
-                self.linger().await;
+                self.line.clone().linger(&mut self.socket).await;
             }
         }
     }
@@ -355,24 +351,6 @@ where
             line.pulse.belongs_to(cx.waker());
             let shut = Pin::new(&mut self.socket).poll_shutdown(cx);
             line.written(shut, cx).map(drop)
-        })
-        .await;
-    }
-
-    /// To close while the peer is still saying something would take from it what it has not read yet.
-    async fn linger(&mut self) {
-        let line = self.line.clone();
-        line.pulse.read.set(&line.desk.clock, LINGER_TICKS);
-        let mut left = LINGER_BYTES;
-        poll_fn(|cx| {
-            line.pulse.belongs_to(cx.waker());
-            while left > 0 && !line.pulse.read.passed() && line.pulse.ordered() != Order::Cut {
-                match ready!(poll_sip(&mut self.socket, cx)) {
-                    Ok(sip) if !sip.is_empty() => left = left.saturating_sub(sip.len()),
-                    _ => break,
-                }
-            }
-            Poll::Ready(())
         })
         .await;
     }

@@ -1,16 +1,18 @@
 //! One connection as its parts see it: the socket's side, the request's side and the clockwork share this.
 
+use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use kernel::metrics::{Counter, Registry};
 use kernel::serve::IO_TIMEOUTS;
 
-use crate::pulse::{Clockwork, TICK, Watched, ticks};
+use crate::pulse::{Clockwork, Order, TICK, Watched, ticks};
 use crate::service::Visit;
 use crate::settings::DoorSettings;
+use crate::socket::{Socket, poll_sip};
 use crate::taken::Taken;
 
 #[cfg(test)]
@@ -90,7 +92,29 @@ pub(crate) struct Line {
     pub(crate) waited: AtomicU32,
 }
 
+/// How long and how much is read of what nobody wants, so that what was said last is not lost with a reset.
+const LINGER_TICKS: u32 = 10;
+const LINGER_BYTES: usize = 4 << 20;
+
 impl Line {
+    /// Reads what the peer of an ended connection still says: to close at once would take from it what it has not read
+    /// yet.
+    pub(crate) async fn linger(&self, socket: &mut Socket) {
+        self.pulse.read.set(&self.desk.clock, LINGER_TICKS);
+        let mut left = LINGER_BYTES;
+        poll_fn(|cx| {
+            self.pulse.belongs_to(cx.waker());
+            while left > 0 && !self.pulse.read.passed() && self.pulse.ordered() != Order::Cut {
+                match ready!(poll_sip(socket, cx)) {
+                    Ok(sip) if !sip.is_empty() => left = left.saturating_sub(sip.len()),
+                    _ => break,
+                }
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
     /// What came of writing: whoever takes something has all the time again for the next piece.
     pub(crate) fn written<T>(
         &self,

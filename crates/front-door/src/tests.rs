@@ -75,6 +75,42 @@ fn patient() -> DoorSettings {
     }
 }
 
+/// A door with a tree of its own behind it.
+struct Opened {
+    kernel: Kernel,
+    address: SocketAddr,
+    running: tokio::task::JoinHandle<Outcome>,
+}
+
+/// Opens a door for a service, and waits until it is.
+async fn open_door<S: crate::Service>(
+    settings: impl Fn() -> Arc<DoorSettings> + Clone + Send + Sync + 'static,
+    service: Arc<S>,
+) -> Opened {
+    let door = Door::bind("door", "127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = door.address();
+    let child = Child::new(&SPEC, move |context| {
+        serve(context, door.clone(), settings.clone(), service.clone())
+    });
+    let (kernel, publisher) = Kernel::new();
+    let supervisor = Supervisor::new(kernel.clone(), publisher, vec![child]).unwrap();
+    let plan = || Plan {
+        accept_grace: Duration::ZERO,
+        deadline: Duration::from_secs(3),
+    };
+    #[expect(clippy::disallowed_methods, reason = "the root of its own tree")]
+    let running = tokio::spawn(supervisor.run(plan));
+    let mut changes = kernel.readiness.changes();
+    while kernel.readiness.snapshot().state != State::Ready {
+        changes.changed().await.unwrap();
+    }
+    Opened {
+        kernel,
+        address,
+        running,
+    }
+}
+
 impl House {
     async fn open(settings: DoorSettings) -> Self {
         let fixed = arc_swap::ArcSwap::from_pointee(settings);
@@ -83,35 +119,12 @@ impl House {
 
     async fn open_live(settings: Arc<arc_swap::ArcSwap<DoorSettings>>) -> Self {
         let host = Arc::new(Host::default());
-        let door = Door::bind("door", "127.0.0.1:0".parse().unwrap()).unwrap();
-        let address = door.address();
-        let guests = host.clone();
-        let child = Child::new(&SPEC, move |context| {
-            let settings = settings.clone();
-            serve(
-                context,
-                door.clone(),
-                move || settings.load_full(),
-                guests.clone(),
-            )
-        });
-        let (kernel, publisher) = Kernel::new();
-        let supervisor = Supervisor::new(kernel.clone(), publisher, vec![child]).unwrap();
-        let plan = || Plan {
-            accept_grace: Duration::ZERO,
-            deadline: Duration::from_secs(3),
-        };
-        #[expect(clippy::disallowed_methods, reason = "the root of its own tree")]
-        let running = tokio::spawn(supervisor.run(plan));
-        let mut changes = kernel.readiness.changes();
-        while kernel.readiness.snapshot().state != State::Ready {
-            changes.changed().await.unwrap();
-        }
+        let opened = open_door(move || settings.load_full(), host.clone()).await;
         Self {
-            kernel,
-            address,
+            kernel: opened.kernel,
+            address: opened.address,
             host,
-            running,
+            running: opened.running,
         }
     }
 

@@ -20,9 +20,6 @@ use crate::socket::{SIP, Socket, poll_sip};
 
 /// How long someone who has shaken hands may take to ask, while the door closes.
 const FIRST_WORD_TICKS: u32 = 2;
-/// How long and how much is read of a body nobody wants, so that the answer to it is not lost with a reset.
-const LINGER_TICKS: u32 = 10;
-const LINGER_BYTES: usize = 4 << 20;
 /// Room for what is read, and the least of it that is worth a read.
 pub(super) const READ_BYTES: usize = spare::READ_BYTES;
 const LEAST_BYTES: usize = 2 * 1024;
@@ -264,25 +261,8 @@ impl Wire {
     pub(super) async fn ends(mut self, unread: bool) {
         let shut = poll_fn(|cx| self.poll_shutdown(cx)).await;
         if unread && shut.is_ok() {
-            self.lingers().await;
+            self.line.clone().linger(&mut self.socket).await;
         }
-    }
-
-    async fn lingers(&mut self) {
-        let line = self.line.clone();
-        line.pulse.read.set(&line.desk.clock, LINGER_TICKS);
-        let mut left = LINGER_BYTES;
-        poll_fn(|cx| {
-            line.pulse.belongs_to(cx.waker());
-            while left > 0 && !line.pulse.read.passed() && line.pulse.ordered() != Order::Cut {
-                match ready!(poll_sip(&mut self.socket, cx)) {
-                    Ok(sip) if !sip.is_empty() => left = left.saturating_sub(sip.len()),
-                    _ => break,
-                }
-            }
-            Poll::Ready(())
-        })
-        .await;
     }
 
     /// It is HTTP no more.

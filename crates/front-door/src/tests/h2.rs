@@ -10,6 +10,7 @@ use http2_wire::frame::{
 
 mod conformance;
 mod floods;
+mod late;
 mod raw;
 
 use raw::*;
@@ -337,24 +338,6 @@ async fn an_upload_is_not_late_while_it_is_the_door_that_does_not_read() {
         raw.send(drip).await;
     }
     assert_eq!((house.timeouts("read"), house.live()), (0, 1));
-}
-
-// req: GW-01
-#[tokio::test]
-async fn what_was_on_its_way_when_its_answer_came_is_no_flood() {
-    let house = House::open(quick()).await;
-    let mut raw = Raw::open(&house, &[]).await;
-    raw.send(&frame(HEADERS, END_HEADERS, 1, &post("/"))).await;
-    raw.until(|kind, _, _, _| kind == RST_STREAM).await.unwrap();
-    let late = frame(DATA, 0, 1, &[0; 100]);
-    raw.send(&late.repeat(1000)).await;
-    raw.send(&frame(PING, 0, 0, &[7; 8])).await;
-    let said = raw.until(|kind, _, _, _| matches!(kind, PING | GOAWAY));
-    assert_eq!(said.await.unwrap().0, PING);
-    // More than it had room for.
-    raw.send(&late.repeat(1000)).await;
-    let said = raw.until(|kind, _, _, _| kind == GOAWAY);
-    assert_eq!(said.await.unwrap().3[4..], 11_u32.to_be_bytes());
 }
 
 // req: GW-16

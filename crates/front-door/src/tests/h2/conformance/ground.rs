@@ -38,36 +38,13 @@ pub(super) fn lenient() -> DoorSettings {
 
 impl Ground {
     pub(super) async fn open(settings: DoorSettings) -> Self {
-        let mirror = Arc::new(Mirror::default());
-        let door = Door::bind("door", "127.0.0.1:0".parse().unwrap()).unwrap();
-        let address = door.address();
-        let (guests, settings) = (mirror.clone(), Arc::new(settings));
-        let child = Child::new(&SPEC, move |context| {
-            let settings = settings.clone();
-            serve(
-                context,
-                door.clone(),
-                move || settings.clone(),
-                guests.clone(),
-            )
-        });
-        let (kernel, publisher) = Kernel::new();
-        let supervisor = Supervisor::new(kernel.clone(), publisher, vec![child]).unwrap();
-        let plan = || Plan {
-            accept_grace: Duration::ZERO,
-            deadline: Duration::from_secs(3),
-        };
-        #[expect(clippy::disallowed_methods, reason = "the root of its own tree")]
-        let running = tokio::spawn(supervisor.run(plan));
-        let mut changes = kernel.readiness.changes();
-        while kernel.readiness.snapshot().state != State::Ready {
-            changes.changed().await.unwrap();
-        }
+        let (mirror, settings) = (Arc::new(Mirror::default()), Arc::new(settings));
+        let opened = open_door(move || settings.clone(), mirror.clone()).await;
         Self {
-            kernel,
-            address,
+            kernel: opened.kernel,
+            address: opened.address,
             mirror,
-            running,
+            running: opened.running,
         }
     }
 }
