@@ -44,6 +44,8 @@ const UNMEASURED: Duration = Duration::from_secs(1);
 /// Never sooner than this: a header counts in whole seconds, the body in milliseconds.
 const SOONEST: Duration = Duration::from_millis(10);
 
+/// Places are kept back from where this part of them is left: once others have them all it is too late.
+const SOON_SHORT: usize = 4;
 /// Who waited less than this found a place at once: two readings of the clock are not a wait.
 const NO_WAIT: Duration = Duration::from_micros(200);
 /// The part of the longest wait that may be expected: estimates are off, and who is told at once has lost nothing.
@@ -180,12 +182,15 @@ impl Slots {
         asked_at: Duration,
     ) -> Result<Place, Refused> {
         let sparse = self.tenants.is_sparse(work.tenant, self.limit());
-        let short = self.queue.in_use() >= self.queue.limit();
-        if self.queue.in_use() <= self.queue.limit() {
+        let (in_use, limit) = (self.queue.in_use(), self.queue.limit());
+        let short = in_use >= limit;
+        if in_use <= limit {
             self.before.store(0, Ordering::Relaxed);
         }
-        if short {
+        if in_use >= limit - limit / SOON_SHORT {
             self.keep_back();
+        }
+        if short {
             if sparse && self.take_kept_back() {
                 return Ok(self.place(None, work, sparse, asked_at));
             }

@@ -10,8 +10,10 @@
 //!   means from now on.
 //!
 //! Work of several kinds is compared by what is usual for each: a tenant whose requests take long is no sign of a slow
-//! service. The more kinds differ, the smaller the steps up, which are gone little by little and given up as soon as
-//! the latest are slow: a few slow requests too many hold up all that are quick.
+//! service. Where kinds differ, steps up are gone little by little: see [`ramp`].
+//!
+//! Throughput is not counted but derived, from how many were inside and for how long: slow work comes and goes in waves,
+//! and a window holds one wave more or one less.
 //!
 //! What is undisturbed never rises by itself while the limit is used, or it would soon follow the delay that the limit
 //! makes. A step down is tried only from where something waits behind the gate, or where a step up has brought nothing.
@@ -21,16 +23,16 @@ use std::time::Duration;
 use super::{Bounds, Level, Sample};
 use calm::Calm;
 use kinds::Kinds;
+use ramp::by_degrees;
 use step::{Descent, Growth, Pause, Step};
 use window::{Seen, Window};
 
 mod calm;
 mod kinds;
+mod ramp;
 mod step;
 mod window;
 
-/// How many of the latest are listened to.
-const LATELY: f64 = 8.0;
 /// The share of failures that means drops, and what remains after them.
 const DROPS: f64 = 0.05;
 const BACKOFF: f64 = 0.8;
@@ -42,10 +44,6 @@ const DOUBT: f64 = 2.0;
 const GROWTH: f64 = 0.1;
 const GROWTH_FACTOR: f64 = 3.0;
 const GROWTH_MAX: f64 = 1.0;
-/// How much larger the limit grows while those listened to are replaced twice, where it grows little by little; and
-/// how far back it goes from what was too much.
-const RAMP: f64 = 1.0 / 32.0;
-const NEAR: f64 = 0.9;
 /// How much of the way to where it was too much is gone at a time.
 const APPROACH: f64 = 0.25;
 /// The share of a step up that must be found again in throughput.
@@ -57,7 +55,7 @@ const PROVEN: f64 = 0.5;
 const UNUSED: f64 = 0.05;
 /// The largest step down, and the first one where nothing is known of how much is delay; that one doubles.
 const DESCENT_MAX: f64 = 0.4;
-const DESCENT_BLIND: f64 = 0.12;
+const DESCENT_BLIND: f64 = 0.07;
 const DESCENT_BLIND_MAX: f64 = 0.3;
 /// How much throughput all steps down together may cost, chance apart.
 const LOSS: f64 = 0.05;
@@ -67,7 +65,7 @@ const FELL: f64 = 0.6;
 const ERROR: f64 = 0.03;
 /// What should wait behind the gate, lest a place be idle; half of it or less is no delay. A share of the limit, and
 /// not less than one.
-const HEADROOM: f64 = 0.1;
+const HEADROOM: f64 = 0.06;
 /// The standing delay is kept between these shares of the hold time, whatever the target.
 const TARGET_LEAST: f64 = 0.1;
 const TARGET_MOST: f64 = 0.2;
@@ -83,8 +81,9 @@ pub(super) struct Guarded {
     /// By how much work was slower than usual when last looked at, and the latest few since.
     slow: f64,
     lately: f64,
-    /// How long a place was held then.
+    /// How long a place was held then, and what the quick usually took.
     held_s: f64,
+    quick_s: f64,
     /// Hold times of undisturbed work, once known.
     calm: Option<Calm>,
     step: Step,
@@ -107,6 +106,7 @@ impl Guarded {
             slow: 1.0,
             lately: 1.0,
             held_s: 0.0,
+            quick_s: f64::MAX,
             calm: None,
             step: Step::None,
             growth: GROWTH_MAX,
@@ -119,7 +119,7 @@ impl Guarded {
     pub(super) fn record(&mut self, kind: u64, sample: Sample) {
         let usual_s = self.kinds.usual_s(kind, sample.hold, self.slow);
         self.window.add(sample, usual_s);
-        self.listen(&sample, usual_s);
+        self.go_up(&sample, usual_s);
         let Some(seen) = self.window.look(sample.now) else {
             return;
         };
@@ -130,6 +130,7 @@ impl Guarded {
         let before = self.level.whole();
         self.judge(&seen);
         (self.slow, self.held_s) = (seen.mean, seen.held_s);
+        self.quick_s = seen.quick_s;
         let at_ease = self.calm.is_some_and(|calm| calm.any_delay(&seen) <= 0.0);
         self.kinds.compare(at_ease);
         if self.level.whole() != before {
@@ -140,30 +141,6 @@ impl Guarded {
     fn settle(&mut self, sample: &Sample, held_s: f64) {
         let inside = sample.in_flight.max(self.level.whole());
         self.window.settle(sample.now, inside, held_s);
-    }
-
-    /// A step up is gone little by little where work differs, and taken back before its window is over when it slows
-    /// all down.
-    fn listen(&mut self, sample: &Sample, usual_s: f64) {
-        let slow = sample.hold.as_secs_f64() / usual_s;
-        self.lately += (slow - self.lately) / LATELY;
-        let (Some(calm), Step::Up(growth)) = (self.calm, self.step) else {
-            return;
-        };
-        let here = self.level.exact;
-        if growth.by_degrees && self.lately > calm.alarm() {
-            self.ceiling = Some(here);
-            self.level.set(growth.before.max(here * NEAR));
-            self.step = Step::None;
-            self.growth = GROWTH;
-            self.grow.begin();
-            self.window.restart(sample.now);
-            self.settle(sample, sample.hold.as_secs_f64());
-        } else if here < growth.goal {
-            self.level.set(growth.goal.min(here + growth.each));
-            self.window.restart(sample.now);
-            self.settle(sample, self.held_s);
-        }
     }
 
     /// The larger what is looked for, the sooner it is certain.
@@ -220,7 +197,8 @@ impl Guarded {
             }
         } else if error <= ERROR && self.check.is_over() {
             // Something waits, as it should. That undisturbed work is as quick as it is thought to be shows below it.
-            let share = waiting / self.level.exact + DESCENT_BLIND;
+            let share = self.waiting_places(seen) / self.level.exact;
+            let share = share + DESCENT_BLIND * seen.evenness.sqrt();
             self.step_down(seen, self.descent(seen, Some(share)));
         }
     }
@@ -230,10 +208,13 @@ impl Guarded {
         self.calm.map_or(seen.error, |calm| calm.chance(seen))
     }
 
+    fn pace(&self, seen: &Seen) -> f64 {
+        self.calm.map_or(seen.mean, |calm| calm.pace(seen))
+    }
+
     fn descent(&self, seen: &Seen, blind: Option<f64>) -> Descent {
         Descent {
             from: self.level.exact,
-            throughput: seen.throughput,
             flow: seen.flow,
             error: self.chance(seen),
             before: self.level.exact,
@@ -246,13 +227,11 @@ impl Guarded {
         let before = self.level.exact;
         self.ceiling = self.ceiling.filter(|ceiling| before + 1.0 < *ceiling);
         let below = self.ceiling.map_or(f64::MAX, |ceiling| ceiling - before);
-        // The more work differs, the worse what a step too far would do to the quick.
-        let step = before * self.growth * seen.evenness.sqrt();
-        self.level.set(before + step.min(below * APPROACH).max(1.0));
+        let step = (before * self.growth).min(below * APPROACH);
+        self.level.set(before + step.max(1.0));
         let goal = self.level.exact;
         if goal > before {
-            let pace = 2.0 * LATELY * (1.0 - seen.evenness);
-            let by_degrees = pace >= 1.0;
+            let (by_degrees, each) = by_degrees(before, seen.evenness);
             if by_degrees {
                 self.level.set(before);
             }
@@ -260,10 +239,9 @@ impl Guarded {
                 before,
                 goal,
                 by_degrees,
-                each: (before * RAMP).max(1.0) / pace.max(1.0),
-                throughput: seen.throughput,
+                each,
                 flow: seen.flow,
-                pace: seen.pace(),
+                pace: self.pace(seen),
                 quick: seen.quick,
             });
         }
@@ -271,11 +249,11 @@ impl Guarded {
 
     fn judge_growth(&mut self, seen: &Seen, growth: Growth) {
         let before = growth.before;
-        let gained = (seen.throughput / growth.throughput).max(seen.flow / growth.flow) - 1.0;
+        let gained = seen.flow / growth.flow - 1.0;
         let step = self.level.exact / before - 1.0;
         let (asked, chance) = (step * PAYS, DOUBT * self.chance(seen));
         // Where throughput cannot tell, how quick work is does.
-        let no_slower = chance > asked && seen.pace() < growth.pace * (1.0 + step / 4.0);
+        let no_slower = chance > asked && self.pace(seen) < growth.pace * (1.0 + step / 4.0);
         if gained >= asked - chance.min(asked / 2.0) || no_slower {
             self.growth = (self.growth * GROWTH_FACTOR).min(GROWTH_MAX);
             self.grow = Pause::NONE;
@@ -287,7 +265,7 @@ impl Guarded {
             return self.choose(seen, true);
         }
         self.growth = GROWTH;
-        if self.waiting(seen) < (self.level.exact - before) / 2.0 {
+        if self.waiting_places(seen) < (self.level.exact - before) / 2.0 {
             self.level.set(before);
             return self.grow.begin();
         }
@@ -295,7 +273,6 @@ impl Guarded {
         self.level.set(before * (1.0 + gained.max(0.0)));
         let descent = Descent {
             from: self.level.exact * (1.0 + HEADROOM),
-            throughput: growth.throughput.max(seen.throughput),
             flow: growth.flow.max(seen.flow),
             error: self.chance(seen),
             before: self.level.exact,
@@ -323,7 +300,7 @@ impl Guarded {
 
     fn judge_descent(&mut self, seen: &Seen, mut descent: Descent) {
         let error = self.chance(seen).hypot(descent.error);
-        let kept = (seen.throughput / descent.throughput).max(seen.flow / descent.flow);
+        let kept = seen.flow / descent.flow;
         let steps = 1.0 - self.level.exact / descent.from;
         if kept < 1.0 - 2.0 * steps - CHANCE * error {
             // More than the steps can have cost: something else has changed.
@@ -345,7 +322,8 @@ impl Guarded {
     fn is_own(&self, seen: &Seen, descent: &Descent) -> Option<bool> {
         let step = 1.0 - self.level.exact / descent.before;
         let error = self.calm.map_or(0.0, |calm| calm.quick_chance(seen));
-        let tells = seen.is_mixed() && 2.0 * CHANCE * error < step;
+        let mixed = self.calm.is_some_and(|calm| calm.is_mixed(seen));
+        let tells = mixed && 2.0 * CHANCE * error < step;
         tells.then(|| seen.quick > descent.quick * (1.0 - step / 2.0))
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// No more than this part of all places is ever kept back.
 const MOST_OF: u32 = 4;
-/// How fast it follows what is used: each request that comes while places are short moves it by this part.
+/// How fast it follows what is used: each request that comes meanwhile moves it by this part.
 const STEP: u32 = 32;
 /// Thousandths of a place: the average is a fraction.
 const UNIT: u32 = 1_000;
@@ -21,7 +21,7 @@ pub(super) struct Reserve {
     used: AtomicU32,
     /// Requests of sparse tenants that are running, wherever.
     sparse: AtomicU32,
-    /// Their average while places are short, in thousandths.
+    /// Their average while places are short, or will be, in thousandths.
     average: AtomicU32,
     /// How long they take, and others, in microseconds.
     hold_us: AtomicU32,
@@ -74,12 +74,14 @@ impl Reserve {
         known.store(before - before / 8 + hold / 8, Ordering::Relaxed);
     }
 
-    /// Places are short: looks how many sparse requests there are. Says how many places to keep back of `places`, if
+    /// Places are short, or will be: looks how many sparse requests there are. Says how many places to keep back of `places`, if
     /// that has changed.
     pub(super) fn look(&self, places: u32) -> Option<u32> {
         let now = self.sparse.load(Ordering::Relaxed).saturating_mul(UNIT);
         let average = self.average.load(Ordering::Relaxed);
         let next = match now >= average {
+            // The first to be seen: those who will fill all places need not be waited for.
+            true if average == 0 => now,
             true => average + (now - average).div_ceil(STEP),
             false => average - (average - now).div_ceil(STEP),
         };

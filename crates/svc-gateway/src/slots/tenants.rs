@@ -61,13 +61,13 @@ impl Tenants {
     }
 
     /// Whether the tenant has less running and waiting together than its part of so many places. Whoever has more asks
-    /// for all it can get, and gets what its weight says.
+    /// for all it can get, and gets what its weight says. Who is alone has all of them.
     pub(super) fn is_sparse(&self, tenant: u64, places: u32) -> bool {
         let entry = self.entry(tenant);
         let running = entry.running.load(Ordering::Relaxed);
         let asked = running + entry.waiting.load(Ordering::Relaxed);
         let among = self.active.load(Ordering::Relaxed) + u32::from(running == 0);
-        asked < (places / among.max(1)).max(LEAST_PART)
+        among > 1 && asked < (places / among).max(LEAST_PART)
     }
 
     /// How long one more request of the tenant would wait, as far as its own requests tell.
@@ -256,6 +256,7 @@ mod tests {
     fn who_has_less_than_its_part_is_sparse() {
         let tenants = Tenants::new();
         let begin = |tenant| tenants.begin(tenant, Duration::ZERO);
+        assert!(!tenants.is_sparse(1, 32), "nobody else wants any");
         let mut seats = Vec::new();
         seats.extend((0..30).map(|_| begin(1)));
         assert!(!tenants.is_sparse(1, 30));

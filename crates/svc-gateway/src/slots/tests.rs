@@ -50,6 +50,45 @@ async fn a_tenant_with_little_to_do_finds_a_place_that_the_noisy_one_cannot_take
     assert!(taken(&slots, 2).await.is_some());
 }
 
+// req: AC-05
+#[tokio::test]
+async fn places_are_kept_back_before_the_noisy_one_has_them_all() {
+    let slots = slots(16);
+    let mut polite: Vec<Place> = Vec::new();
+    for _ in 0..3 {
+        polite.extend(taken(&slots, 2).await);
+    }
+    let mut noisy = Vec::new();
+    for _ in 0..20 {
+        while let Some(place) = taken(&slots, 1).await {
+            noisy.push(place);
+        }
+        assert!(noisy.len() >= 9, "{} of 16", noisy.len());
+        polite.clear();
+        while let Some(place) = taken(&slots, 1).await {
+            noisy.push(place);
+        }
+        for _ in 0..3 {
+            polite.extend(taken(&slots, 2).await);
+        }
+        assert_eq!(polite.len(), 3, "beside {}", noisy.len());
+    }
+}
+
+// req: GW-07
+#[tokio::test]
+async fn a_tenant_that_is_alone_has_all_places() {
+    let slots = slots(16);
+    let mut places: Vec<Place> = Vec::new();
+    for _ in 0..3 {
+        while let Some(place) = taken(&slots, 1).await {
+            places.push(place);
+        }
+        assert_eq!(places.len(), 16);
+        places.truncate(8);
+    }
+}
+
 // req: GW-07
 #[tokio::test]
 async fn what_is_still_in_use_is_not_given_out_as_kept_back() {

@@ -1,10 +1,13 @@
 //! What hold times are like where nothing waits behind the gate, and what is delay by that.
 
 use super::CHANCE;
+use super::ramp::LATELY;
 use super::window::Seen;
 
+/// The spread of work that is of several kinds.
+const MIXED: f64 = 0.6;
 /// The least delay to be alarmed by, as a share of what is undisturbed.
-const ALARM: f64 = 0.3;
+const ALARM: f64 = 0.2;
 /// The share of delay in a mean that counts whatever the quickest say.
 const STEP: f64 = 0.67;
 /// How many windows the mean of mixed work is learnt from.
@@ -19,7 +22,7 @@ pub(super) struct Calm {
     quick: f64,
     /// Windows that it was learnt from: the slowest work is missing in the first.
     age: u32,
-    /// The widest that was seen, as a share of the mean.
+    /// How wide they are spread, as a share of the mean.
     spread: f64,
 }
 
@@ -33,9 +36,22 @@ impl Calm {
         }
     }
 
+    /// Whether the work is quick and slow by nature. What waits is, too, for as long as it waits.
+    pub(super) fn is_mixed(&self, seen: &Seen) -> bool {
+        seen.spread.min(self.spread) > MIXED
+    }
+
+    /// How long work took, by those of it that vary least.
+    pub(super) fn pace(&self, seen: &Seen) -> f64 {
+        match self.is_mixed(seen) {
+            true => seen.quick,
+            false => seen.mean,
+        }
+    }
+
     /// How slow the latest few are when it is certain that all are slowed down.
     pub(super) fn alarm(&self) -> f64 {
-        self.mean * (1.0 + ALARM + self.spread * CHANCE)
+        self.mean * (1.0 + ALARM + self.spread * CHANCE / LATELY.sqrt())
     }
 
     /// The share of the hold time that is delay. Where work is quick and slow by nature the mean is worth little: it
@@ -43,7 +59,7 @@ impl Calm {
     /// by as large a share where it is slowed down. Unless they go another way: then a step must be a large one.
     pub(super) fn delay(&self, seen: &Seen) -> f64 {
         let mean = 1.0 - self.mean / seen.mean;
-        if !seen.is_mixed() || mean - CHANCE * seen.error > STEP {
+        if !self.is_mixed(seen) || mean - CHANCE * seen.error > STEP {
             return mean.max(0.0);
         }
         let (least, most) = self.quick_delay(seen);
@@ -58,7 +74,7 @@ impl Calm {
 
     /// The most that the delay may be, beyond chance.
     pub(super) fn any_delay(&self, seen: &Seen) -> f64 {
-        match seen.is_mixed() {
+        match self.is_mixed(seen) {
             true => self.quick_delay(seen).1 - seen.quick_error,
             false => self.delay(seen) - seen.error,
         }
@@ -76,7 +92,7 @@ impl Calm {
 
     /// The standard error of the delay.
     pub(super) fn error(&self, seen: &Seen) -> f64 {
-        if !seen.is_mixed() {
+        if !self.is_mixed(seen) {
             return seen.error;
         }
         let (least, most) = self.quick_delay(seen);
@@ -86,11 +102,14 @@ impl Calm {
     /// From a window in which the limit was used: down, never up, but for the mean of mixed work while it is young.
     pub(super) fn learn(&mut self, seen: &Seen) {
         let (_, quick) = self.quick_delay(seen);
-        if seen.is_mixed() && self.age < AGE && quick < CHANCE * seen.quick_error {
+        if self.is_mixed(seen) && self.age < AGE && quick < CHANCE * seen.quick_error {
             self.age += 1;
             self.mean += (seen.mean - self.mean) / f64::from(self.age + 1);
         }
-        self.spread = self.spread.max(seen.spread);
+        let at_ease = seen.mean <= self.mean * (1.0 + ALARM + self.spread * CHANCE / LATELY.sqrt());
+        if at_ease || seen.spread < self.spread {
+            self.spread += (seen.spread - self.spread) * FALL;
+        }
         fall(&mut self.mean, seen.mean, CHANCE * seen.error);
         fall(&mut self.quick, seen.quick, CHANCE * seen.quick_error);
     }

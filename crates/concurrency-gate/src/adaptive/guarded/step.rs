@@ -45,7 +45,6 @@ pub(super) struct Growth {
     pub(super) goal: f64,
     pub(super) by_degrees: bool,
     pub(super) each: f64,
-    pub(super) throughput: f64,
     pub(super) flow: f64,
     pub(super) pace: f64,
     pub(super) quick: f64,
@@ -53,9 +52,8 @@ pub(super) struct Growth {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Descent {
-    /// The limit it began from, the throughput there, and the standard error of that.
+    /// The limit it began from, what was done there, and the standard error of that.
     pub(super) from: f64,
-    pub(super) throughput: f64,
     pub(super) flow: f64,
     pub(super) error: f64,
     /// The limit before the last step, and how quick the quickest were there.

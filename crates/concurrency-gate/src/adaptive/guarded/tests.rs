@@ -1,6 +1,6 @@
 use super::*;
 use crate::adaptive::{Adaptive, Policy};
-use mix::{Mix, Tenant};
+use mix::{Manner, Mix, Tenant};
 use origin::{Nature, Origin, Report, World, median};
 use std::cell::{Cell, RefCell};
 
@@ -136,40 +136,49 @@ const QUICK: Tenant = Tenant {
     service_ms: 20,
 };
 
-/// What the tenant beside [`QUICK`] is given, of what is left, and how long the quick ones take in milliseconds, at the
-/// 50th and the 98th of a hundred: once let in, from the fourth second on.
-fn beside_quick_ones(slow: Tenant, places: usize) -> (f64, [u128; 2]) {
-    let results = RefCell::new((Vec::new(), [Vec::new(), Vec::new()]));
+/// Of all runs, how many in a hundred must be as promised: a seed is no law.
+const MOST_RUNS: usize = 95;
+
+/// What the tenant beside [`QUICK`] is given, of what is left, and how long the quick ones take, at the 50th and the 99th
+/// of a hundred: from the fourth second on.
+fn beside_quick_ones(slow: Tenant, places: usize, manner: Manner) -> Vec<(f64, [Duration; 2])> {
+    let results = RefCell::new(Vec::new());
     testkit::sim::run("gate mix", SEEDS, |rng| {
         let machine = Adaptive::new(&Policy::guarded(BOUNDS), FIRST).expect("it adapts");
-        let mut mix = Mix::new(machine, [QUICK, slow], places, rng.fork());
+        let mut mix = Mix::new(machine, [QUICK, slow], manner, places, rng.fork());
         mix.run(Duration::from_secs(3));
-        let (served, mut took_ms) = mix.run(Duration::from_secs(13));
+        let (served, mut took) = mix.run(Duration::from_secs(13));
         let left = places as f64 - QUICK.per_s * 0.02;
         let possible = left * 10.0 * 1e3 / slow.service_ms as f64;
-        took_ms.sort_unstable();
-        let mut results = results.borrow_mut();
-        results.0.push(served as f64 / possible);
-        for (seen, part) in results.1.iter_mut().zip([50, 98]) {
-            seen.push(took_ms[took_ms.len() * part / 100]);
-        }
+        took.sort_unstable();
+        let times = [50, 99].map(|part| took[took.len() * part / 100]);
+        results.borrow_mut().push((served as f64 / possible, times));
     });
-    let (served, took_ms) = results.into_inner();
-    let middle = |mut seen: Vec<u128>| {
-        seen.sort_unstable();
-        seen[seen.len() / 2]
-    };
-    (median(served), took_ms.map(middle))
+    results.into_inner()
 }
 
 // req: GT-12
 #[test]
 fn a_few_quick_ones_are_not_delayed_by_a_tenant_whose_work_is_slow() {
-    for (service_ms, per_s, places) in [(640, 150.0, 32), (200, 400.0, 32), (640, 600.0, 128)] {
+    let (mut runs, mut well) = (0, 0);
+    for (service_ms, per_s, places) in [
+        (640, 150.0, 32),
+        (200, 400.0, 32),
+        (100, 800.0, 32),
+        (640, 600.0, 128),
+    ] {
         let slow = Tenant { per_s, service_ms };
-        let (served, [middle_ms, most_ms]) = beside_quick_ones(slow, places);
-        assert!(middle_ms <= 22, "{slow:?}: {middle_ms} ms");
-        assert!(most_ms <= 60, "{slow:?}: {most_ms} ms");
-        assert!(served >= 0.5, "{slow:?}: {served} of what is left");
+        for (regular, line_max) in [(true, 1), (true, 64), (false, 1), (false, 64)] {
+            let manner = Manner { regular, line_max };
+            for (served, [middle, most]) in beside_quick_ones(slow, places, manner) {
+                assert!(
+                    middle <= Duration::from_millis(25),
+                    "{slow:?}, {manner:?}: {middle:?}"
+                );
+                runs += 1;
+                well += usize::from(served >= 0.5 && most <= Duration::from_millis(60));
+            }
+        }
     }
+    assert!(well * 100 >= runs * MOST_RUNS, "{well} of {runs}");
 }

@@ -18,8 +18,6 @@ const KNOWN: f64 = 0.5;
 const LENGTHS_MAX: u32 = 5;
 /// The share of the successes that is called quick.
 const QUICK: f64 = 0.25;
-/// The spread of work that is of several kinds.
-const MIXED: f64 = 0.6;
 /// The share of the limit that must have been in flight at some moment, and on average, for the limit to be used.
 const USED_PEAK: f64 = 0.9;
 const USED_MEAN: f64 = 0.7;
@@ -78,6 +76,8 @@ pub(super) struct Seen {
     pub(super) held_s: f64,
     /// One where all work usually takes as long; less, the more it differs.
     pub(super) evenness: f64,
+    /// What work usually takes, by the harmonic mean: little more than what the quickest kind does.
+    pub(super) quick_s: f64,
     /// The mean where each counts by what it usually takes: the places that wait are found again in it.
     pub(super) mean_by_work: f64,
     /// It will not get better.
@@ -205,6 +205,7 @@ impl Window {
             flow: in_flight_mean * usual_s / mean_s,
             mean_s,
             held_s: self.held_s(),
+            quick_s: successes / self.usual_reciprocals.max(f64::MIN_POSITIVE),
             evenness: (successes / (usual_s * self.usual_reciprocals)).min(1.0),
             is_late: passed >= self.length.saturating_mul(LENGTHS_MAX)
                 && self.successes >= SAMPLES_LATE,
@@ -234,19 +235,6 @@ impl Window {
 }
 
 impl Seen {
-    /// Whether the work is quick and slow by nature.
-    pub(super) fn is_mixed(&self) -> bool {
-        self.spread > MIXED
-    }
-
-    /// How long work took, by those of it that vary least.
-    pub(super) fn pace(&self) -> f64 {
-        match self.is_mixed() {
-            true => self.quick,
-            false => self.mean,
-        }
-    }
-
     /// Whether the limit was what kept more from coming in.
     pub(super) fn has_used(&self, limit: u32) -> bool {
         let limit = f64::from(limit);
