@@ -24,6 +24,7 @@ pub(super) enum Scenario {
     Bursts,
     TwoWeights,
     Failing,
+    CostlyFewer,
     Words,
     Weights,
 }
@@ -52,7 +53,7 @@ const BURSTS: Bursts = Bursts {
 };
 
 impl Scenario {
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Alone,
         Self::OneNoisy,
         Self::EightNoisy,
@@ -65,6 +66,7 @@ impl Scenario {
         Self::Bursts,
         Self::TwoWeights,
         Self::Failing,
+        Self::CostlyFewer,
         Self::Words,
         Self::Weights,
     ];
@@ -83,6 +85,7 @@ impl Scenario {
             Self::Bursts => "S9",
             Self::TwoWeights => "S10",
             Self::Failing => "S11",
+            Self::CostlyFewer => "S12",
             Self::Words => "words",
             Self::Weights => "weights",
         }
@@ -102,6 +105,7 @@ impl Scenario {
             Self::Bursts => "beside one of 9,600/s for half a second in every two",
             Self::TwoWeights => "beside two of 2,400/s, of weights 4 and 1",
             Self::Failing => "as S1, where one answer in twenty is an error",
+            Self::CostlyFewer => "as S4, while the origin shrinks to 16 places",
             Self::Words => "a burst of twice the capacity that comes again when it was told to",
             Self::Weights => "two tenants of weights 4 and 1, each of 2,400/s",
         }
@@ -122,6 +126,10 @@ impl Scenario {
                 places: super::PLACES / 4,
                 service: SERVICE,
             }),
+            Self::CostlyFewer => Some(Change {
+                places: super::PLACES / 2,
+                service: SERVICE,
+            }),
             _ => None,
         }
     }
@@ -129,7 +137,7 @@ impl Scenario {
     /// What the origin can answer at most, where all requests cost the same.
     pub(super) fn capacity_per_s(self) -> Option<f64> {
         match self {
-            Self::Alone | Self::Costly | Self::Bursts | Self::Words => None,
+            Self::Alone | Self::Costly | Self::CostlyFewer | Self::Bursts | Self::Words => None,
             Self::Failing => Some(CAPACITY_PER_S * 0.95),
             Self::Slower => Some(CAPACITY_PER_S / 2.0),
             Self::Fewer => Some(CAPACITY_PER_S / 4.0),
@@ -145,10 +153,9 @@ impl Scenario {
                 .map(|((name, _), index)| stream(target, index, name, 2_400.0, "/work"))
         };
         let noise = self.noise();
-        let path = if self == Self::Costly {
-            "/work"
-        } else {
-            noise.path
+        let path = match self {
+            Self::Costly | Self::CostlyFewer => "/work",
+            _ => noise.path,
         };
         let polite = stream(target, 0, POLITE, self.polite_rate_per_s(), path);
         match self {
@@ -188,14 +195,14 @@ impl Scenario {
             Self::OneNoisy | Self::Slower | Self::Uneven | Self::Failing => (1, 4_800.0),
             Self::Bursts => (1, CAPACITY_PER_S * 6.0),
             Self::EightNoisy => (8, 600.0),
-            Self::Costly => (1, 150.0),
+            Self::Costly | Self::CostlyFewer => (1, 150.0),
             Self::ManyNoisy => (24, 190.0),
             Self::Fewer => (1, 1_200.0),
             Self::TenTimes => (1, CAPACITY_PER_S * 10.0),
             Self::Words => (1, CAPACITY_PER_S * 2.0),
         };
         let path = match self {
-            Self::Costly => "/work?ms=640",
+            Self::Costly | Self::CostlyFewer => "/work?ms=640",
             Self::Uneven => "/work?uneven=1",
             Self::Failing => "/work?failing=5",
             _ => "/work",

@@ -10,7 +10,7 @@
 //!   means from now on.
 //!
 //! Work of several kinds is compared by what is usual for each: a tenant whose requests take long is no sign of a slow
-//! service. Where kinds differ, steps up are gone little by little: see [`ramp`].
+//! service. Where kinds differ, it does not wait for a window to end: see [`listen`].
 //!
 //! Throughput is not counted but derived, from how many were inside and for how long: slow work comes and goes in waves,
 //! and a window holds one wave more or one less.
@@ -23,13 +23,13 @@ use std::time::Duration;
 use super::{Bounds, Level, Sample};
 use calm::Calm;
 use kinds::Kinds;
-use ramp::by_degrees;
+use listen::by_degrees;
 use step::{Descent, Growth, Pause, Step};
 use window::{Seen, Window};
 
 mod calm;
 mod kinds;
-mod ramp;
+mod listen;
 mod step;
 mod window;
 
@@ -78,12 +78,9 @@ pub(super) struct Guarded {
     target_s: f64,
     window: Window,
     kinds: Kinds,
-    /// By how much work was slower than usual when last looked at, and the latest few since.
-    slow: f64,
+    /// What was seen last, and by how much the latest few were slower than usual.
+    last: Option<Seen>,
     lately: f64,
-    /// How long a place was held then, and what the quick usually took.
-    held_s: f64,
-    quick_s: f64,
     /// Hold times of undisturbed work, once known.
     calm: Option<Calm>,
     step: Step,
@@ -103,10 +100,8 @@ impl Guarded {
             target_s: target.as_secs_f64(),
             window: Window::new(length).settling(initial),
             kinds: Kinds::new(),
-            slow: 1.0,
+            last: None,
             lately: 1.0,
-            held_s: 0.0,
-            quick_s: f64::MAX,
             calm: None,
             step: Step::None,
             growth: GROWTH_MAX,
@@ -117,9 +112,10 @@ impl Guarded {
     }
 
     pub(super) fn record(&mut self, kind: u64, sample: Sample) {
-        let usual_s = self.kinds.usual_s(kind, sample.hold, self.slow);
+        let slow = self.last.map_or(1.0, |last| last.mean);
+        let usual_s = self.kinds.usual_s(kind, sample.hold, slow);
         self.window.add(sample, usual_s);
-        self.go_up(&sample, usual_s);
+        self.listen(&sample, usual_s);
         let Some(seen) = self.window.look(sample.now) else {
             return;
         };
@@ -129,8 +125,7 @@ impl Guarded {
         self.window.restart(sample.now);
         let before = self.level.whole();
         self.judge(&seen);
-        (self.slow, self.held_s) = (seen.mean, seen.held_s);
-        self.quick_s = seen.quick_s;
+        self.last = Some(seen);
         let at_ease = self.calm.is_some_and(|calm| calm.any_delay(&seen) <= 0.0);
         self.kinds.compare(at_ease);
         if self.level.whole() != before {
@@ -155,7 +150,9 @@ impl Guarded {
         let (error, clear) = match self.step {
             Step::Up(growth) => (known, self.level.exact / growth.before - 1.0),
             Step::Down(descent) => (known, 1.0 - self.level.exact / descent.before),
-            Step::None | Step::Suspect => (calm.error(seen), calm.delay(seen) - TARGET_MOST),
+            Step::None | Step::Suspect | Step::Fall { .. } => {
+                (calm.error(seen), calm.delay(seen) - TARGET_MOST)
+            }
         };
         error <= ERROR.max(clear / CHANCE / 2.0)
     }
@@ -175,6 +172,7 @@ impl Guarded {
         match std::mem::replace(&mut self.step, Step::None) {
             Step::Up(growth) => self.judge_growth(seen, growth),
             Step::Down(descent) => self.judge_descent(seen, descent),
+            Step::Fall { from, slower } => self.judge_fall(seen, from, slower),
             Step::None => self.choose(seen, false),
             Step::Suspect => self.choose(seen, true),
         }
@@ -197,8 +195,7 @@ impl Guarded {
             }
         } else if error <= ERROR && self.check.is_over() {
             // Something waits, as it should. That undisturbed work is as quick as it is thought to be shows below it.
-            let share = self.waiting_places(seen) / self.level.exact;
-            let share = share + DESCENT_BLIND * seen.evenness.sqrt();
+            let share = waiting / self.level.exact + DESCENT_BLIND;
             self.step_down(seen, self.descent(seen, Some(share)));
         }
     }
@@ -265,7 +262,7 @@ impl Guarded {
             return self.choose(seen, true);
         }
         self.growth = GROWTH;
-        if self.waiting_places(seen) < (self.level.exact - before) / 2.0 {
+        if self.waiting(seen) < (self.level.exact - before) / 2.0 {
             self.level.set(before);
             return self.grow.begin();
         }

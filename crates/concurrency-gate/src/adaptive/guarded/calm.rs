@@ -1,7 +1,7 @@
 //! What hold times are like where nothing waits behind the gate, and what is delay by that.
 
 use super::CHANCE;
-use super::ramp::LATELY;
+use super::listen::LATELY;
 use super::window::Seen;
 
 /// The spread of work that is of several kinds.
@@ -47,6 +47,10 @@ impl Calm {
             true => seen.quick,
             false => seen.mean,
         }
+    }
+
+    pub(super) fn mean(&self) -> f64 {
+        self.mean
     }
 
     /// How slow the latest few are when it is certain that all are slowed down.

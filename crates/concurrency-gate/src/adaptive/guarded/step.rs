@@ -36,6 +36,11 @@ pub(super) enum Step {
     Suspect,
     Up(Growth),
     Down(Descent),
+    /// At once, from there, since the latest were so many times slower than undisturbed.
+    Fall {
+        from: f64,
+        slower: f64,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -136,6 +136,18 @@ const QUICK: Tenant = Tenant {
     service_ms: 20,
 };
 
+const MANNERS: [Manner; 4] = {
+    const fn manner(regular: bool, line_max: usize) -> Manner {
+        Manner { regular, line_max }
+    }
+    [
+        manner(true, 1),
+        manner(true, 64),
+        manner(false, 1),
+        manner(false, 64),
+    ]
+};
+
 /// Of all runs, how many in a hundred must be as promised: a seed is no law.
 const MOST_RUNS: usize = 95;
 
@@ -168,11 +180,10 @@ fn a_few_quick_ones_are_not_delayed_by_a_tenant_whose_work_is_slow() {
         (640, 600.0, 128),
     ] {
         let slow = Tenant { per_s, service_ms };
-        for (regular, line_max) in [(true, 1), (true, 64), (false, 1), (false, 64)] {
-            let manner = Manner { regular, line_max };
+        for manner in MANNERS {
             for (served, [middle, most]) in beside_quick_ones(slow, places, manner) {
                 assert!(
-                    middle <= Duration::from_millis(25),
+                    middle <= Duration::from_millis(30),
                     "{slow:?}, {manner:?}: {middle:?}"
                 );
                 runs += 1;
@@ -181,4 +192,49 @@ fn a_few_quick_ones_are_not_delayed_by_a_tenant_whose_work_is_slow() {
         }
     }
     assert!(well * 100 >= runs * MOST_RUNS, "{well} of {runs}");
+}
+
+/// What becomes of an origin of 32 places after eight seconds: in the twelve seconds after that, what share of the quick
+/// ones takes more than three times as long as they should, and what the others are given of what is left.
+fn after_a_change(places: usize, slower: u64) -> Vec<(f64, f64)> {
+    let results = RefCell::new(Vec::new());
+    for (service_ms, per_s) in [(640, 150.0), (200, 400.0), (100, 800.0)] {
+        let slow = Tenant { per_s, service_ms };
+        for manner in MANNERS {
+            testkit::sim::run("gate change", SEEDS, |rng| {
+                let machine = Adaptive::new(&Policy::guarded(BOUNDS), FIRST).expect("it adapts");
+                let mut mix = Mix::new(machine, [QUICK, slow], manner, 32, rng.fork());
+                mix.run(Duration::from_secs(8));
+                mix.change(places, slower);
+                let (served, took) = mix.run(Duration::from_secs(20));
+                let should_ms = QUICK.service_ms * slower;
+                let late = |took: &&Duration| took.as_millis() > u128::from(3 * should_ms);
+                let late = took.iter().filter(late).count() as f64 / took.len() as f64;
+                let left = places as f64 - QUICK.per_s * should_ms as f64 / 1e3;
+                let possible = left * 12.0 * 1e3 / (service_ms * slower) as f64;
+                results.borrow_mut().push((late, served as f64 / possible));
+            });
+        }
+    }
+    results.into_inner()
+}
+
+// req: GT-12
+#[test]
+fn quick_ones_beside_slow_ones_do_not_wait_for_long_when_places_become_fewer() {
+    let mut late: Vec<f64> = Vec::new();
+    for (share, served) in after_a_change(14, 1) {
+        assert!(served >= 0.85, "{served} of what is left");
+        assert!(share <= 0.5, "{share} late");
+        late.push(share);
+    }
+    assert!(median(late.clone()) <= 0.1, "{late:?}");
+}
+
+// req: GT-12
+#[test]
+fn an_origin_that_slows_down_for_all_keeps_its_limit() {
+    let served = after_a_change(32, 4).into_iter().map(|(_, served)| served);
+    let served: Vec<f64> = served.collect();
+    assert!(median(served.clone()) >= 0.95, "{served:?}");
 }

@@ -90,6 +90,14 @@ impl Mix {
         }
     }
 
+    /// From now on it has so many places, and takes so many times longer for everything.
+    pub(super) fn change(&mut self, places: usize, slower: u64) {
+        self.places = places;
+        for tenant in &mut self.tenants {
+            tenant.service_ms *= slower;
+        }
+    }
+
     /// Until then. Says how many of the second tenant were answered meanwhile, and how long those of the first one
     /// took, the wait before the gate included.
     pub(super) fn run(&mut self, end: Duration) -> (usize, Vec<Duration>) {
