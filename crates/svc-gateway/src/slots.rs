@@ -181,7 +181,8 @@ impl Slots {
         usual: Duration,
         asked_at: Duration,
     ) -> Result<Place, Refused> {
-        let sparse = self.tenants.is_sparse(work.tenant, self.limit());
+        let (tenants, weight) = (&self.tenants, self.weight(work));
+        let sparse = tenants.ask(work.tenant, weight, self.limit(), asked_at);
         let (in_use, limit) = (self.queue.in_use(), self.queue.limit());
         let short = in_use >= limit;
         if in_use <= limit {
@@ -230,7 +231,7 @@ impl Slots {
         sparse: bool,
         since: Duration,
     ) -> Place {
-        let seat = self.tenants.begin(work.tenant, since);
+        let seat = self.tenants.begin(work.tenant, self.weight(work), since);
         if sparse {
             self.reserve.begin_sparse();
         }
@@ -276,9 +277,17 @@ impl Slots {
 
     /// How many may go in one turn, as far as that is worth waiting for.
     fn turn(&self, work: Work) -> u32 {
+        self.class_weight(work).max(work.weight).min(LONGEST_TURN)
+    }
+
+    /// Of the tenant against all others.
+    fn weight(&self, work: Work) -> u32 {
+        self.class_weight(work).saturating_mul(work.weight)
+    }
+
+    fn class_weight(&self, work: Work) -> u32 {
         let class = self.turns.get(usize::from(work.class.0));
-        let class = class.map_or(1, |turn| turn.load(Ordering::Relaxed));
-        class.max(work.weight).min(LONGEST_TURN)
+        class.map_or(1, |turn| turn.load(Ordering::Relaxed))
     }
 
     /// Keeps as many places back as tenants with little to do have been using.

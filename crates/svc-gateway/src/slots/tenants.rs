@@ -20,8 +20,9 @@ pub(super) struct Tenants {
     entries: Box<[Entry]>,
     /// What is known of who has none.
     nobody: Entry,
-    /// Entries with anything running.
+    /// Entries with anything running, and their weights together.
     active: AtomicU32,
+    weights: AtomicU32,
 }
 
 /// Whose the entries of a set are, in one cache line; [`NOBODY`]'s until they are needed.
@@ -35,12 +36,18 @@ const NOBODY: u64 = 0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seat(u32);
 
+/// Who is given all of its share asks no more often than it is served, and so about as often: less is this much less.
+const MUCH_LESS: u64 = 2;
+/// How many gaps between requests are averaged.
+const GAPS: u32 = 32;
 /// Beginnings that are remembered of each.
 const RECENT: usize = 32;
 
 #[derive(Default)]
 struct Entry {
     running: AtomicU32,
+    /// As it is counted among the weights.
+    weight: AtomicU32,
     waiting: AtomicU32,
     /// How many have begun, round and round.
     begun: AtomicU32,
@@ -48,6 +55,9 @@ struct Entry {
     began_ms: [AtomicU32; RECENT],
     /// How long its requests take, in microseconds: each moves it an eighth of the way. Zero until known.
     hold_us: AtomicU32,
+    /// When the last of them came, and how long after another they come, in microseconds, round and round.
+    asked_us: AtomicU32,
+    gap_us: AtomicU32,
 }
 
 impl Tenants {
@@ -57,17 +67,30 @@ impl Tenants {
             entries: (0..SETS * WAYS).map(|_| Entry::default()).collect(),
             nobody: Entry::default(),
             active: AtomicU32::new(0),
+            weights: AtomicU32::new(0),
         }
     }
 
-    /// Whether the tenant has less running and waiting together than its part of so many places. Whoever has more asks
-    /// for all it can get, and gets what its weight says. Who is alone has all of them.
-    pub(super) fn is_sparse(&self, tenant: u64, places: u32) -> bool {
+    /// One more request of a tenant of that weight. Says whether it is sparse: with less running and waiting together
+    /// than its part of so many places; or with less running, and asking for much less all the while, than its weight says:
+    /// what waits has been held up, by others or by the upstream. Whoever has more asks for all it can get, and gets
+    /// what its weight says. Who is alone has all of them.
+    pub(super) fn ask(&self, tenant: u64, weight: u32, places: u32, now: Duration) -> bool {
         let entry = self.entry(tenant);
+        entry.ask(micros(now));
         let running = entry.running.load(Ordering::Relaxed);
         let asked = running + entry.waiting.load(Ordering::Relaxed);
         let among = self.active.load(Ordering::Relaxed) + u32::from(running == 0);
-        among > 1 && asked < (places / among).max(LEAST_PART)
+        if among < 2 {
+            return false;
+        }
+        if asked < (places / among).max(LEAST_PART) {
+            return true;
+        }
+        let own = if running == 0 { weight } else { 0 };
+        let all = self.weights.load(Ordering::Relaxed).saturating_add(own);
+        let share = u64::from(places) * u64::from(weight) / u64::from(all.max(weight).max(1));
+        u64::from(running) < share && entry.asks_for_less_than(share / MUCH_LESS)
     }
 
     /// How long one more request of the tenant would wait, as far as its own requests tell.
@@ -112,13 +135,14 @@ impl Tenants {
     }
 
     /// Counts one that runs, until it is said to [end](Self::end) there.
-    pub(super) fn begin(&self, tenant: u64, now: Duration) -> Seat {
+    pub(super) fn begin(&self, tenant: u64, weight: u32, now: Duration) -> Seat {
         let seat = self.seat(tenant);
         let entry = self.at(seat);
         let number = entry.begun.fetch_add(1, Ordering::Relaxed);
         entry.began(number).store(millis(now), Ordering::Relaxed);
         if entry.running.fetch_add(1, Ordering::Relaxed) == 0 {
             self.active.fetch_add(1, Ordering::Relaxed);
+            self.weigh(entry, weight);
         }
         seat
     }
@@ -129,9 +153,18 @@ impl Tenants {
     }
 
     pub(super) fn end(&self, seat: Seat) {
-        if self.at(seat).running.fetch_sub(1, Ordering::Relaxed) == 1 {
+        let entry = self.at(seat);
+        if entry.running.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.active.fetch_sub(1, Ordering::Relaxed);
+            self.weigh(entry, 0);
         }
+    }
+
+    /// What is counted is what is taken off later, whoever comes in between.
+    fn weigh(&self, entry: &Entry, weight: u32) {
+        let before = entry.weight.swap(weight, Ordering::Relaxed);
+        self.weights
+            .fetch_add(weight.wrapping_sub(before), Ordering::Relaxed);
     }
 
     /// One of its requests took so long. A lost race loses one sample.
@@ -194,6 +227,7 @@ impl Tenants {
                         .is_ok();
                 if taken {
                     self.at(seat).hold_us.store(0, relaxed);
+                    self.at(seat).gap_us.store(0, relaxed);
                 }
                 // Another request of the same tenant may have been quicker.
                 if taken || way.load(relaxed) == owner {
@@ -218,6 +252,22 @@ fn seat(set: usize, way: usize) -> Seat {
 }
 
 impl Entry {
+    /// A request has come. A lost race loses one.
+    fn ask(&self, now_us: u32) {
+        let gap = now_us.wrapping_sub(self.asked_us.load(Ordering::Relaxed));
+        self.asked_us.store(now_us, Ordering::Relaxed);
+        let before = self.gap_us.load(Ordering::Relaxed);
+        let next = before - before / GAPS + gap / GAPS;
+        self.gap_us.store(next, Ordering::Relaxed);
+    }
+
+    /// Whether the requests that come need fewer places than that, as long as they take.
+    fn asks_for_less_than(&self, places: u64) -> bool {
+        let hold = u64::from(self.hold_us.load(Ordering::Relaxed));
+        let gap = u64::from(self.gap_us.load(Ordering::Relaxed));
+        0 < hold && hold < gap.saturating_mul(places)
+    }
+
     fn began(&self, number: u32) -> &AtomicU32 {
         &self.began_ms[number as usize % RECENT]
     }
@@ -231,6 +281,11 @@ impl Entry {
     fn load(&self) -> u32 {
         self.running.load(Ordering::Relaxed) + self.waiting.load(Ordering::Relaxed)
     }
+}
+
+/// Starts anew after an hour, and one gap is wrong.
+fn micros(now: Duration) -> u32 {
+    now.as_micros() as u32
 }
 
 /// Starts anew after seven weeks, which nothing takes.
@@ -255,31 +310,61 @@ mod tests {
     #[test]
     fn who_has_less_than_its_part_is_sparse() {
         let tenants = Tenants::new();
-        let begin = |tenant| tenants.begin(tenant, Duration::ZERO);
-        assert!(!tenants.is_sparse(1, 32), "nobody else wants any");
+        let begin = |tenant| tenants.begin(tenant, 1, Duration::ZERO);
+        let is_sparse = |tenant, places| tenants.ask(tenant, 1, places, Duration::ZERO);
+        assert!(!is_sparse(1, 32), "nobody else wants any");
         let mut seats = Vec::new();
         seats.extend((0..30).map(|_| begin(1)));
-        assert!(!tenants.is_sparse(1, 30));
-        assert!(tenants.is_sparse(2, 32), "half of the places are its part");
+        assert!(!is_sparse(1, 30));
+        assert!(is_sparse(2, 32), "half of the places are its part");
         seats.extend((0..15).map(|_| begin(2)));
-        assert!(tenants.is_sparse(2, 32));
+        assert!(is_sparse(2, 32));
         let waiting = tenants.wait(2);
-        assert!(
-            !tenants.is_sparse(2, 32),
-            "who has something waiting is not"
-        );
+        assert!(!is_sparse(2, 32), "who has something waiting is not");
         drop(waiting);
-        assert!(tenants.is_sparse(2, 32));
+        assert!(is_sparse(2, 32));
         seats.push(begin(2));
-        assert!(!tenants.is_sparse(2, 32));
+        assert!(!is_sparse(2, 32));
         seats.into_iter().for_each(|seat| tenants.end(seat));
         assert_eq!(tenants.active.load(Ordering::Relaxed), 0);
+    }
+
+    // req: AC-05
+    #[test]
+    fn who_asks_for_less_than_its_part_is_sparse_however_much_of_it_was_held_up() {
+        let (tenants, ms) = (Tenants::new(), Duration::from_millis);
+        let seat = tenants.begin(2, 1, ms(0));
+        (0..16).for_each(|_| drop(tenants.begin(1, 1, ms(0))));
+        (0..100).for_each(|_| tenants.note(seat, ms(20)));
+        let waiting: Vec<_> = (0..40).map(|_| tenants.wait(2)).collect();
+        let mut now = ms(0);
+        let mut asks = |every: Duration, weight| {
+            let mut sparse = false;
+            for _ in 0..200 {
+                now += every;
+                sparse = tenants.ask(2, weight, 16, now);
+            }
+            sparse
+        };
+        assert!(
+            asks(ms(6), 1),
+            "a little over three places, of half of eight"
+        );
+        assert!(!asks(ms(2), 1), "ten of eight");
+        assert!(asks(ms(6), 1));
+        let heavy = tenants.begin(3, 30, Duration::ZERO);
+        assert!(!asks(ms(6), 1), "its share is half a place");
+        tenants.end(heavy);
+        assert!(asks(ms(6), 1));
+        (0..100).for_each(|_| tenants.note(seat, ms(60)));
+        assert!(!asks(ms(6), 1), "ten of eight again");
+        drop(waiting);
     }
 
     #[test]
     fn what_a_tenant_takes_is_learnt() {
         let tenants = Tenants::new();
-        let seat = tenants.begin(7, Duration::ZERO);
+        let seat = tenants.begin(7, 1, Duration::ZERO);
         assert_eq!(tenants.hold(seat), None);
         for _ in 0..100 {
             tenants.note(seat, Duration::from_millis(640));
@@ -292,12 +377,12 @@ mod tests {
     #[test]
     fn it_is_foreseen_whose_place_is_the_next() {
         let (tenants, ms) = (Tenants::new(), Duration::from_millis);
-        let early = tenants.begin(7, ms(0));
+        let early = tenants.begin(7, 1, ms(0));
         tenants.note(early, ms(640));
         tenants.end(early);
         assert_eq!(tenants.place_free_in(7, ms(0)), None, "nobody has a place");
         for began in [0, 100, 200] {
-            tenants.begin(7, ms(began));
+            tenants.begin(7, 1, ms(began));
         }
         assert_eq!(tenants.place_free_in(7, ms(300)), Some(ms(340)));
         let waiting = [tenants.wait(7), tenants.wait(7)];
@@ -307,7 +392,7 @@ mod tests {
         assert_eq!(tenants.place_free_in(7, ms(300)), None, "a second round");
         drop((waiting, more));
         for _ in 0..RECENT {
-            tenants.begin(7, ms(300));
+            tenants.begin(7, 1, ms(300));
         }
         assert_eq!(tenants.place_free_in(7, ms(300)), None, "too long ago");
     }
@@ -322,7 +407,7 @@ mod tests {
     #[test]
     fn what_one_tenant_does_is_not_held_against_another() {
         let tenants = Tenants::new();
-        let begin = |tenant| tenants.begin(tenant, Duration::ZERO);
+        let begin = |tenant| tenants.begin(tenant, 1, Duration::ZERO);
         let crowd: Vec<u64> = neighbours(1).take(WAYS).collect();
         let (polite, noisy) = crowd.split_first().unwrap();
         let mut waiting = Vec::new();
@@ -332,7 +417,7 @@ mod tests {
             }
             waiting.extend((0..9).map(|_| tenants.wait(*tenant)));
         }
-        assert!(tenants.is_sparse(*polite, 32));
+        assert!(tenants.ask(*polite, 1, 32, Duration::ZERO));
         assert_eq!((tenants.running(*polite), tenants.waiting(*polite)), (0, 0));
         assert_eq!(tenants.wait_expected(*polite), None);
         begin(*polite);
@@ -351,7 +436,7 @@ mod tests {
     fn who_has_nothing_to_do_leaves_its_entry_to_others() {
         let tenants = Tenants::new();
         for tenant in neighbours(1).take(100 * WAYS) {
-            let seat = tenants.begin(tenant, Duration::ZERO);
+            let seat = tenants.begin(tenant, 1, Duration::ZERO);
             assert_eq!((tenants.running(tenant), tenants.hold(seat)), (1, None));
             tenants.note(seat, Duration::from_millis(5));
             tenants.end(seat);
@@ -371,9 +456,9 @@ mod tests {
         let crowd: Vec<u64> = neighbours(1).take(WAYS + 1).collect();
         let mut seats = Vec::new();
         for (index, tenant) in crowd[..WAYS].iter().enumerate() {
-            seats.extend((0..=index).map(|_| tenants.begin(*tenant, Duration::ZERO)));
+            seats.extend((0..=index).map(|_| tenants.begin(*tenant, 1, Duration::ZERO)));
         }
-        seats.push(tenants.begin(crowd[WAYS], Duration::ZERO));
+        seats.push(tenants.begin(crowd[WAYS], 1, Duration::ZERO));
         assert_eq!(
             (tenants.running(crowd[0]), tenants.running(crowd[1])),
             (2, 2)
