@@ -36,8 +36,8 @@ const NOBODY: u64 = 0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seat(u32);
 
-/// Who is given all of its share asks no more often than it is served, and so about as often: less is this much less.
-const MUCH_LESS: u64 = 2;
+/// Who is given all of its share may ask no more often than it is served: less is less than this part of it.
+const CLEARLY_LESS: (u64, u64) = (3, 4);
 /// How many gaps between requests are averaged.
 const GAPS: u32 = 32;
 /// Beginnings that are remembered of each.
@@ -72,7 +72,7 @@ impl Tenants {
     }
 
     /// One more request of a tenant of that weight. Says whether it is sparse: with less running and waiting together
-    /// than its part of so many places; or with less running, and asking for much less all the while, than its weight says:
+    /// than its part of so many places; or with less running, and asking for clearly less all the while, than its weight says:
     /// what waits has been held up, by others or by the upstream. Whoever has more asks for all it can get, and gets
     /// what its weight says. Who is alone has all of them.
     pub(super) fn ask(&self, tenant: u64, weight: u32, places: u32, now: Duration) -> bool {
@@ -90,7 +90,7 @@ impl Tenants {
         let own = if running == 0 { weight } else { 0 };
         let all = self.weights.load(Ordering::Relaxed).saturating_add(own);
         let share = u64::from(places) * u64::from(weight) / u64::from(all.max(weight).max(1));
-        u64::from(running) < share && entry.asks_for_less_than(share / MUCH_LESS)
+        u64::from(running) < share && entry.asks_for_less_than(share)
     }
 
     /// How long one more request of the tenant would wait, as far as its own requests tell.
@@ -261,11 +261,12 @@ impl Entry {
         self.gap_us.store(next, Ordering::Relaxed);
     }
 
-    /// Whether the requests that come need fewer places than that, as long as they take.
+    /// Whether the requests that come need clearly fewer places than that, as long as they take.
     fn asks_for_less_than(&self, places: u64) -> bool {
         let hold = u64::from(self.hold_us.load(Ordering::Relaxed));
         let gap = u64::from(self.gap_us.load(Ordering::Relaxed));
-        0 < hold && hold < gap.saturating_mul(places)
+        let (part, whole) = CLEARLY_LESS;
+        0 < hold && hold * whole < gap * part * places
     }
 
     fn began(&self, number: u32) -> &AtomicU32 {
@@ -346,10 +347,7 @@ mod tests {
             }
             sparse
         };
-        assert!(
-            asks(ms(6), 1),
-            "a little over three places, of half of eight"
-        );
+        assert!(asks(ms(6), 1), "a little over three places, of eight");
         assert!(!asks(ms(2), 1), "ten of eight");
         assert!(asks(ms(6), 1));
         let heavy = tenants.begin(3, 30, Duration::ZERO);
