@@ -55,8 +55,8 @@ pub(super) fn svg(rows: &[Row]) -> String {
     svg.finish()
 }
 
-/// S0 to S11; the others ask other questions.
-const DRAWN: usize = 12;
+/// S0 to S12; the others ask other questions.
+const DRAWN: usize = 13;
 
 fn panel(
     rows: &[Row],
@@ -83,7 +83,7 @@ fn panel(
         label: "scenario",
         scale: Scale::Linear,
         from: -0.3,
-        to: 11.3,
+        to: 12.3,
         marks: &[
             (0.0, "S0"),
             (1.0, "S1"),
@@ -97,6 +97,7 @@ fn panel(
             (9.0, "S9"),
             (10.0, "S10"),
             (11.0, "S11"),
+            (12.0, "S12"),
         ],
     };
     Panel {

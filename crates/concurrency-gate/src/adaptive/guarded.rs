@@ -12,8 +12,8 @@
 //! Work of several kinds is compared by what is usual for each: a tenant whose requests take long is no sign of a slow
 //! service. Where kinds differ, it does not wait for a window to end: see [`listen`].
 //!
-//! Throughput is not counted but derived, from how many were inside and for how long: slow work comes and goes in waves,
-//! and a window holds one wave more or one less.
+//! Throughput is not counted but derived, from how many were inside and for how long: slow work comes and goes in
+//! waves, and a window holds one wave more or one less.
 //!
 //! What is undisturbed never rises by itself while the limit is used, or it would soon follow the delay that the limit
 //! makes. A step down is tried only from where something waits behind the gate, or where a step up has brought nothing.

@@ -7,8 +7,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// No more than this part of all places is ever kept back.
+/// No more than this part of all places is ever kept back, and no more than this for what may come beyond the average:
+/// of few places, one that is idle is much.
 const MOST_OF: u32 = 2;
+const SPARE_OF: u32 = 4;
 /// How fast it follows what is used: each request that comes meanwhile moves it by this part.
 const STEP: u32 = 32;
 /// Thousandths of a place: the average is a fraction.
@@ -74,8 +76,8 @@ impl Reserve {
         known.store(before - before / 8 + hold / 8, Ordering::Relaxed);
     }
 
-    /// Places are short, or will be: looks how many sparse requests there are. Says how many places to keep back of `places`, if
-    /// that has changed.
+    /// Places are short, or will be: looks how many sparse requests there are. Says how many places to keep back of
+    /// `places`, if that has changed.
     pub(super) fn look(&self, places: u32) -> Option<u32> {
         let now = self.sparse.load(Ordering::Relaxed).saturating_mul(UNIT);
         let average = self.average.load(Ordering::Relaxed);
@@ -91,8 +93,9 @@ impl Reserve {
         let seldom = gap > self.hold_us.load(Ordering::Relaxed) / SELDOM;
         let average = f64::from(next) / f64::from(UNIT);
         let spread = if seldom { 2.0 * average.sqrt() } else { 0.0 };
-        let wanted = (average + spread).round() as u32;
-        let wanted = wanted.min(places / MOST_OF);
+        let (least, wanted) = (average.ceil() as u32, (average + spread).round() as u32);
+        let most = least.max(places / SPARE_OF).min(places / MOST_OF);
+        let wanted = wanted.min(most);
         let kept = self.kept.swap(wanted, Ordering::Relaxed);
         (kept != wanted).then_some(wanted)
     }
@@ -135,6 +138,22 @@ mod tests {
         assert_eq!(settled(&reserve), 16);
         (0..53).for_each(|_| reserve.end_sparse());
         assert_eq!(settled(&reserve), 0, "nobody needs it any more");
+    }
+
+    // req: AC-05
+    #[test]
+    fn of_few_places_no_more_are_kept_back_than_are_used() {
+        let settled = |sparse: u32, places: u32| {
+            let reserve = beside_others_of(640);
+            (0..sparse).for_each(|_| reserve.begin_sparse());
+            (0..1_000).for_each(|_| {
+                reserve.look(places);
+            });
+            reserve.kept()
+        };
+        assert_eq!(settled(1, 7), 1);
+        assert_eq!(settled(4, 12), 4, "a third of them");
+        assert_eq!(settled(8, 12), 6, "half of them");
     }
 
     // req: AC-05

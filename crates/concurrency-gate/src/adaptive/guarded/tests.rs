@@ -151,8 +151,8 @@ const MANNERS: [Manner; 4] = {
 /// Of all runs, how many in a hundred must be as promised: a seed is no law.
 const MOST_RUNS: usize = 95;
 
-/// What the tenant beside [`QUICK`] is given, of what is left, and how long the quick ones take, at the 50th and the 99th
-/// of a hundred: from the fourth second on.
+/// What the tenant beside [`QUICK`] is given, of what is left, and how long the quick ones take, at the 50th and the
+/// 99th of a hundred: from the fourth second on.
 fn beside_quick_ones(slow: Tenant, places: usize, manner: Manner) -> Vec<(f64, [Duration; 2])> {
     let results = RefCell::new(Vec::new());
     testkit::sim::run("gate mix", SEEDS, |rng| {
@@ -194,8 +194,8 @@ fn a_few_quick_ones_are_not_delayed_by_a_tenant_whose_work_is_slow() {
     assert!(well * 100 >= runs * MOST_RUNS, "{well} of {runs}");
 }
 
-/// What becomes of an origin of 32 places after eight seconds: in the twelve seconds after that, what share of the quick
-/// ones takes more than three times as long as they should, and what the others are given of what is left.
+/// An origin of 32 places changes after eight seconds. In the twelve seconds after that, what share of the quick ones
+/// takes more than three times as long as they should, and what the others are given of what is left.
 fn after_a_change(places: usize, slower: u64) -> Vec<(f64, f64)> {
     let results = RefCell::new(Vec::new());
     for (service_ms, per_s) in [(640, 150.0), (200, 400.0), (100, 800.0)] {

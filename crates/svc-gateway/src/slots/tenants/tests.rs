@@ -1,0 +1,160 @@
+use super::*;
+
+// req: AC-05
+#[test]
+fn who_has_less_than_its_part_is_sparse() {
+    let tenants = Tenants::new();
+    let begin = |tenant| tenants.begin(tenant, 1, Duration::ZERO);
+    let is_sparse = |tenant, places| tenants.ask(tenant, 1, places, Duration::ZERO);
+    assert!(!is_sparse(1, 32), "nobody else wants any");
+    let mut seats = Vec::new();
+    seats.extend((0..30).map(|_| begin(1)));
+    assert!(!is_sparse(1, 30));
+    assert!(is_sparse(2, 32), "half of the places are its part");
+    seats.extend((0..15).map(|_| begin(2)));
+    assert!(is_sparse(2, 32));
+    let waiting = tenants.wait(2);
+    assert!(!is_sparse(2, 32), "who has something waiting is not");
+    drop(waiting);
+    assert!(is_sparse(2, 32));
+    seats.push(begin(2));
+    assert!(!is_sparse(2, 32));
+    seats.into_iter().for_each(|seat| tenants.end(seat));
+    assert_eq!(tenants.active.load(Ordering::Relaxed), 0);
+}
+
+// req: AC-05
+#[test]
+fn who_asks_for_less_than_its_part_is_sparse_however_much_of_it_was_held_up() {
+    let (tenants, ms) = (Tenants::new(), Duration::from_millis);
+    let seat = tenants.begin(2, 1, ms(0));
+    (0..16).for_each(|_| drop(tenants.begin(1, 1, ms(0))));
+    (0..100).for_each(|_| tenants.note(seat, ms(20)));
+    let waiting: Vec<_> = (0..40).map(|_| tenants.wait(2)).collect();
+    let mut now = ms(0);
+    let mut asks = |every: Duration, weight| {
+        let mut sparse = false;
+        for _ in 0..200 {
+            now += every;
+            sparse = tenants.ask(2, weight, 16, now);
+        }
+        sparse
+    };
+    assert!(asks(ms(6), 1), "a little over three places, of eight");
+    assert!(!asks(ms(2), 1), "ten of eight");
+    assert!(asks(ms(6), 1));
+    let heavy = tenants.begin(3, 30, Duration::ZERO);
+    assert!(!asks(ms(6), 1), "its share is half a place");
+    tenants.end(heavy);
+    assert!(asks(ms(6), 1));
+    (0..100).for_each(|_| tenants.note(seat, ms(60)));
+    assert!(!asks(ms(6), 1), "ten of eight again");
+    drop(waiting);
+}
+
+#[test]
+fn what_a_tenant_takes_is_learnt() {
+    let tenants = Tenants::new();
+    let seat = tenants.begin(7, 1, Duration::ZERO);
+    assert_eq!(tenants.hold(seat), None);
+    for _ in 0..100 {
+        tenants.note(seat, Duration::from_millis(640));
+    }
+    let hold = tenants.hold(seat).unwrap().as_millis();
+    assert!((639..=640).contains(&hold), "{hold}");
+}
+
+// req: GW-07
+#[test]
+fn it_is_foreseen_whose_place_is_the_next() {
+    let (tenants, ms) = (Tenants::new(), Duration::from_millis);
+    let early = tenants.begin(7, 1, ms(0));
+    tenants.note(early, ms(640));
+    tenants.end(early);
+    assert_eq!(tenants.place_free_in(7, ms(0)), None, "nobody has a place");
+    for began in [0, 100, 200] {
+        tenants.begin(7, 1, ms(began));
+    }
+    assert_eq!(tenants.place_free_in(7, ms(300)), Some(ms(340)));
+    let waiting = [tenants.wait(7), tenants.wait(7)];
+    assert_eq!(tenants.place_free_in(7, ms(300)), Some(ms(540)));
+    assert_eq!(tenants.place_free_in(7, ms(900)), Some(ms(0)), "overdue");
+    let more = tenants.wait(7);
+    assert_eq!(tenants.place_free_in(7, ms(300)), None, "a second round");
+    drop((waiting, more));
+    for _ in 0..RECENT {
+        tenants.begin(7, 1, ms(300));
+    }
+    assert_eq!(tenants.place_free_in(7, ms(300)), None, "too long ago");
+}
+
+/// Those of one set, the tenant among them.
+fn neighbours(tenant: u64) -> impl Iterator<Item = u64> {
+    let (set, _) = place(tenant);
+    (1..).filter(move |other| place(*other).0 == set)
+}
+
+// req: AC-05, GW-07
+#[test]
+fn what_one_tenant_does_is_not_held_against_another() {
+    let tenants = Tenants::new();
+    let begin = |tenant| tenants.begin(tenant, 1, Duration::ZERO);
+    let crowd: Vec<u64> = neighbours(1).take(WAYS).collect();
+    let (polite, noisy) = crowd.split_first().unwrap();
+    let mut waiting = Vec::new();
+    for tenant in noisy {
+        for _ in 0..30 {
+            begin(*tenant);
+        }
+        waiting.extend((0..9).map(|_| tenants.wait(*tenant)));
+    }
+    assert!(tenants.ask(*polite, 1, 32, Duration::ZERO));
+    assert_eq!((tenants.running(*polite), tenants.waiting(*polite)), (0, 0));
+    assert_eq!(tenants.wait_expected(*polite), None);
+    begin(*polite);
+    for tenant in noisy {
+        assert_eq!(
+            (tenants.running(*tenant), tenants.waiting(*tenant)),
+            (30, 9)
+        );
+    }
+    assert_eq!(tenants.running(*polite), 1);
+    drop(waiting);
+}
+
+// req: GW-07
+#[test]
+fn who_has_nothing_to_do_leaves_its_entry_to_others() {
+    let tenants = Tenants::new();
+    for tenant in neighbours(1).take(100 * WAYS) {
+        let seat = tenants.begin(tenant, 1, Duration::ZERO);
+        assert_eq!((tenants.running(tenant), tenants.hold(seat)), (1, None));
+        tenants.note(seat, Duration::from_millis(5));
+        tenants.end(seat);
+        assert_eq!(
+            tenants.hold(seat),
+            Some(Duration::from_millis(5)),
+            "until then"
+        );
+    }
+    assert_eq!(tenants.active.load(Ordering::Relaxed), 0);
+}
+
+// req: GW-07
+#[test]
+fn more_than_a_set_holds_are_counted_with_who_has_least() {
+    let tenants = Tenants::new();
+    let crowd: Vec<u64> = neighbours(1).take(WAYS + 1).collect();
+    let mut seats = Vec::new();
+    for (index, tenant) in crowd[..WAYS].iter().enumerate() {
+        seats.extend((0..=index).map(|_| tenants.begin(*tenant, 1, Duration::ZERO)));
+    }
+    seats.push(tenants.begin(crowd[WAYS], 1, Duration::ZERO));
+    assert_eq!(
+        (tenants.running(crowd[0]), tenants.running(crowd[1])),
+        (2, 2)
+    );
+    seats.into_iter().for_each(|seat| tenants.end(seat));
+    assert!(crowd.iter().all(|tenant| tenants.running(*tenant) == 0));
+    assert_eq!(tenants.active.load(Ordering::Relaxed), 0);
+}
