@@ -38,8 +38,12 @@ pub(super) struct Seat(u32);
 
 /// Who is given all of its share may ask no more often than it is served: less is less than this part of it.
 const CLEARLY_LESS: (u64, u64) = (3, 4);
-/// How many gaps between requests are averaged.
+/// How many gaps between requests are averaged, and the longest that counts as such: who comes back after hours asks
+/// for as much as it did before.
 const GAPS: u32 = 32;
+const LONGEST_GAP_US: u32 = 1_000_000;
+/// When nothing has come yet.
+const NEVER: u32 = 0;
 /// Beginnings that are remembered of each.
 const RECENT: usize = 32;
 
@@ -77,7 +81,9 @@ impl Tenants {
     /// get, and gets what its weight says. Who is alone has all of them.
     pub(super) fn ask(&self, tenant: u64, weight: u32, places: u32, now: Duration) -> bool {
         let entry = self.entry(tenant);
-        entry.ask(micros(now));
+        if !std::ptr::eq(entry, &self.nobody) {
+            entry.ask(micros(now));
+        }
         let running = entry.running.load(Ordering::Relaxed);
         let asked = running + entry.waiting.load(Ordering::Relaxed);
         let among = self.active.load(Ordering::Relaxed) + u32::from(running == 0);
@@ -228,6 +234,7 @@ impl Tenants {
                 if taken {
                     self.at(seat).hold_us.store(0, relaxed);
                     self.at(seat).gap_us.store(0, relaxed);
+                    self.at(seat).asked_us.store(NEVER, relaxed);
                 }
                 // Another request of the same tenant may have been quicker.
                 if taken || way.load(relaxed) == owner {
@@ -254,8 +261,12 @@ fn seat(set: usize, way: usize) -> Seat {
 impl Entry {
     /// A request has come. A lost race loses one.
     fn ask(&self, now_us: u32) {
-        let gap = now_us.wrapping_sub(self.asked_us.load(Ordering::Relaxed));
+        let last = self.asked_us.load(Ordering::Relaxed);
         self.asked_us.store(now_us, Ordering::Relaxed);
+        if last == NEVER {
+            return;
+        }
+        let gap = now_us.wrapping_sub(last).min(LONGEST_GAP_US);
         let before = self.gap_us.load(Ordering::Relaxed);
         let next = before - before / GAPS + gap / GAPS;
         self.gap_us.store(next, Ordering::Relaxed);
@@ -286,7 +297,7 @@ impl Entry {
 
 /// Starts anew after an hour, and one gap is wrong.
 fn micros(now: Duration) -> u32 {
-    now.as_micros() as u32
+    (now.as_micros() as u32).max(NEVER + 1)
 }
 
 /// Starts anew after seven weeks, which nothing takes.

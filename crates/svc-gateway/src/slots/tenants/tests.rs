@@ -54,6 +54,26 @@ fn who_asks_for_less_than_its_part_is_sparse_however_much_of_it_was_held_up() {
     drop(waiting);
 }
 
+// req: AC-05
+#[test]
+fn who_comes_for_the_first_time_or_comes_back_is_not_taken_for_one_that_asks_for_little() {
+    let (tenants, ms) = (Tenants::new(), Duration::from_millis);
+    let mut now = Duration::from_secs(50_000);
+    let seat = tenants.begin(2, 1, now);
+    for _ in 0..16 {
+        tenants.begin(1, 1, now);
+    }
+    (0..100).for_each(|_| tenants.note(seat, ms(640)));
+    let _waiting: Vec<_> = (0..40).map(|_| tenants.wait(2)).collect();
+    for pause in [ms(0), Duration::from_secs(3_000)] {
+        now += pause;
+        for _ in 0..300 {
+            now += ms(7);
+            assert!(!tenants.ask(2, 1, 16, now), "ninety places, of eight");
+        }
+    }
+}
+
 #[test]
 fn what_a_tenant_takes_is_learnt() {
     let tenants = Tenants::new();
