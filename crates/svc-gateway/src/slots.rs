@@ -292,9 +292,23 @@ impl Slots {
 
     /// Keeps as many places back as tenants with little to do have been using.
     fn keep_back(&self) {
-        let limit = self.limit();
-        if let Some(kept) = self.reserve.look(limit) {
-            let _in_bounds = self.queue.resize((limit - kept).max(1) as usize);
+        if self.reserve.look(self.limit()).is_some() {
+            self.resize_queue();
+        }
+    }
+
+    /// All places but those kept back are the queue's. Whoever changes either number at the same moment is heard.
+    fn resize_queue(&self) {
+        let places = || {
+            let limit = self.limit();
+            (limit - self.reserve.kept().min(limit / 2)).max(1)
+        };
+        loop {
+            let now = places();
+            let _in_bounds = self.queue.resize(now as usize);
+            if places() == now {
+                break;
+            }
         }
     }
 
@@ -354,8 +368,7 @@ impl Slots {
             self.before.fetch_max(before, Ordering::Relaxed);
         }
         if before != limit {
-            let kept = self.reserve.kept().min(limit / 2);
-            let _in_bounds = self.queue.resize((limit - kept).max(1) as usize);
+            self.resize_queue();
         }
     }
 

@@ -78,9 +78,9 @@ pub(super) struct Guarded {
     target_s: f64,
     window: Window,
     kinds: Kinds,
-    /// What was seen last, and by how much the latest few were slower than usual.
+    /// What was seen last, and by how much the latest few were slower than usual: as believed warily, and readily.
     last: Option<Seen>,
-    lately: f64,
+    lately: [f64; 2],
     /// Hold times of undisturbed work, once known.
     calm: Option<Calm>,
     step: Step,
@@ -101,7 +101,7 @@ impl Guarded {
             window: Window::new(length).settling(initial),
             kinds: Kinds::new(),
             last: None,
-            lately: 1.0,
+            lately: [1.0; 2],
             calm: None,
             step: Step::None,
             growth: GROWTH_MAX,
@@ -236,6 +236,7 @@ impl Guarded {
                 before,
                 goal,
                 by_degrees,
+                since: None,
                 each,
                 flow: seen.flow,
                 pace: self.pace(seen),

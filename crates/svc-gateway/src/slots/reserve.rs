@@ -4,13 +4,14 @@
 //! little later. Where places come free seldom, some more are: a crowd of short requests should not have to wait for a
 //! long one to end.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-/// No more than this part of all places is ever kept back, and no more than this for what may come beyond the average:
-/// of few places, one that is idle is much.
-const MOST_OF: u32 = 2;
-const SPARE_OF: u32 = 4;
+/// No more than this part of all places is ever kept back; of few places up to half, if so many are used, and no more
+/// than these. What sparse tenants have beside those kept back leaves others this part too.
+const MOST_OF: u32 = 4;
+const HALF_OF: u32 = 2;
+const FEW: u32 = 4;
 /// How fast it follows what is used: each request that comes meanwhile moves it by this part.
 const STEP: u32 = 32;
 /// Thousandths of a place: the average is a fraction.
@@ -25,6 +26,8 @@ pub(super) struct Reserve {
     sparse: AtomicU32,
     /// Their average while places are short, or will be, in thousandths.
     average: AtomicU32,
+    /// Whether that is known at all.
+    looked: AtomicBool,
     /// How long they take, and others, in microseconds.
     hold_us: AtomicU32,
     others_us: AtomicU32,
@@ -79,11 +82,12 @@ impl Reserve {
     /// Places are short, or will be: looks how many sparse requests there are. Says how many places to keep back of
     /// `places`, if that has changed.
     pub(super) fn look(&self, places: u32) -> Option<u32> {
-        let now = self.sparse.load(Ordering::Relaxed).saturating_mul(UNIT);
+        let sparse = self.sparse.load(Ordering::Relaxed);
+        let now = sparse.saturating_mul(UNIT);
         let average = self.average.load(Ordering::Relaxed);
         let next = match now >= average {
-            // The first to be seen: those who will fill all places need not be waited for.
-            true if average == 0 => now,
+            // At first nothing is known but this, and others will have filled all places soon.
+            true if !self.looked.swap(true, Ordering::Relaxed) => now,
             true => average + (now - average).div_ceil(STEP),
             false => average - (average - now).div_ceil(STEP),
         };
@@ -94,8 +98,10 @@ impl Reserve {
         let average = f64::from(next) / f64::from(UNIT);
         let spread = if seldom { 2.0 * average.sqrt() } else { 0.0 };
         let (least, wanted) = (average.ceil() as u32, (average + spread).round() as u32);
-        let most = least.max(places / SPARE_OF).min(places / MOST_OF);
-        let wanted = wanted.min(most);
+        let few = least.min(places / HALF_OF).min(FEW);
+        let elsewhere = sparse.saturating_sub(self.used());
+        let left = (places - places / MOST_OF).saturating_sub(elsewhere);
+        let wanted = wanted.min(few.max(places / MOST_OF)).min(left);
         let kept = self.kept.swap(wanted, Ordering::Relaxed);
         (kept != wanted).then_some(wanted)
     }
@@ -124,7 +130,7 @@ mod tests {
 
     // req: AC-05
     #[test]
-    fn as_many_are_kept_back_as_are_used_and_never_more_than_half() {
+    fn as_many_are_kept_back_as_are_used_and_never_more_than_a_quarter() {
         let reserve = beside_others_of(20);
         assert!(
             !reserve.try_take(),
@@ -135,7 +141,10 @@ mod tests {
         assert!((0..3).all(|_| reserve.try_take()));
         assert!(!reserve.try_take());
         (0..50).for_each(|_| reserve.begin_sparse());
-        assert_eq!(settled(&reserve), 16);
+        assert_eq!(settled(&reserve), 0, "they have so many already");
+        (0..40).for_each(|_| reserve.end_sparse());
+        assert_eq!(settled(&reserve), 8);
+        (0..40).for_each(|_| reserve.begin_sparse());
         (0..53).for_each(|_| reserve.end_sparse());
         assert_eq!(settled(&reserve), 0, "nobody needs it any more");
     }
@@ -152,8 +161,9 @@ mod tests {
             reserve.kept()
         };
         assert_eq!(settled(1, 7), 1);
+        assert_eq!(settled(3, 6), 2, "others have a quarter at least");
         assert_eq!(settled(4, 12), 4, "a third of them");
-        assert_eq!(settled(8, 12), 6, "half of them");
+        assert_eq!(settled(8, 12), 1);
     }
 
     // req: AC-05

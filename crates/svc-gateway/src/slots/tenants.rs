@@ -38,10 +38,13 @@ pub(super) struct Seat(u32);
 
 /// Who is given all of its share may ask no more often than it is served: less is less than this part of it.
 const CLEARLY_LESS: (u64, u64) = (3, 4);
-/// How many gaps between requests are averaged, and the longest that counts as such: who comes back after hours asks
-/// for as much as it did before.
+/// How many gaps between requests are averaged, and how much longer than they are one may count: who comes back after
+/// hours asks for as much as it did before.
 const GAPS: u32 = 32;
-const LONGEST_GAP_US: u32 = 1_000_000;
+const GAP_FACTOR: u32 = 4;
+const GAP_LEAST_US: u32 = 1_000;
+/// No clock is read earlier than this before it is looked at.
+const OVERTAKEN_US: u32 = 10_000_000;
 /// When nothing has come yet.
 const NEVER: u32 = 0;
 /// Beginnings that are remembered of each.
@@ -148,6 +151,8 @@ impl Tenants {
         entry.began(number).store(millis(now), Ordering::Relaxed);
         if entry.running.fetch_add(1, Ordering::Relaxed) == 0 {
             self.active.fetch_add(1, Ordering::Relaxed);
+        }
+        if entry.weight.load(Ordering::Relaxed) != weight {
             self.weigh(entry, weight);
         }
         seat
@@ -262,12 +267,21 @@ impl Entry {
     /// A request has come. A lost race loses one.
     fn ask(&self, now_us: u32) {
         let last = self.asked_us.load(Ordering::Relaxed);
-        self.asked_us.store(now_us, Ordering::Relaxed);
+        // Clocks are read before there is an order: who was overtaken came at the same time.
+        let overtaken = last.wrapping_sub(now_us) < OVERTAKEN_US;
+        if !overtaken || last == NEVER {
+            self.asked_us.store(now_us, Ordering::Relaxed);
+        }
         if last == NEVER {
             return;
         }
-        let gap = now_us.wrapping_sub(last).min(LONGEST_GAP_US);
+        let gap = if overtaken {
+            0
+        } else {
+            now_us.wrapping_sub(last)
+        };
         let before = self.gap_us.load(Ordering::Relaxed);
+        let gap = gap.min(before.saturating_mul(GAP_FACTOR).max(GAP_LEAST_US));
         let next = before - before / GAPS + gap / GAPS;
         self.gap_us.store(next, Ordering::Relaxed);
     }

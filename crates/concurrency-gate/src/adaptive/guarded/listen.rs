@@ -4,20 +4,29 @@
 //! The way up is gone little by little, and given up as soon as the latest of the quick are slow. When they are very
 //! slow, the limit goes down at once, to where the delay should end, and the next window tells whether that was right.
 
+use std::time::Duration;
+
 use super::calm::Calm;
 use super::step::{Pause, Step};
 use super::window::Seen;
 use super::{GROWTH, GROWTH_MAX, Guarded, Sample};
+use crate::breaker::Outcome;
 
 /// How many of the latest are listened to.
 pub(super) const LATELY: f64 = 8.0;
+/// How many times slower than those before it one is heard as, at most: where little delay is looked for, and much.
+const SLOWER: [f64; 2] = [1.5, 3.0];
 /// How much larger the limit grows while those listened to are replaced twice; and how far back it goes from what was
 /// too much.
 const RAMP: f64 = 1.0 / 32.0;
 const NEAR: f64 = 0.9;
+/// Then it has to pay as far as it has come: those who are listened to may have gone.
+const RAMP_MAX: Duration = Duration::from_secs(4);
 /// How many times slower than undisturbed is very slow, and the most that the limit loses by it.
 const VERY_SLOW: f64 = 3.0;
 const FALL_MAX: f64 = 0.6;
+/// A delay is the same as another if it is more than this share of it, either way.
+const SAME: f64 = 0.7;
 /// Work differs if its evenness is less.
 const EVEN: f64 = 0.8;
 
@@ -32,12 +41,20 @@ impl Guarded {
         let (Some(calm), Some(last)) = (self.calm, self.last) else {
             return;
         };
+        if sample.outcome == Outcome::Failure {
+            return;
+        }
         let slow = sample.hold.as_secs_f64() / usual_s;
         // A wait that is hardly seen in what takes long shows in what is quick.
         let says = (last.quick_s / usual_s).min(1.0);
-        self.lately += (slow - self.lately) * says / LATELY;
+        // One that is very slow says nothing about all: the latest must be, together.
+        for (lately, slower) in self.lately.iter_mut().zip(SLOWER) {
+            let slow = slow.min(*lately * slower + calm.mean());
+            *lately += (slow - *lately) * says / LATELY;
+        }
+        let [warily, readily] = self.lately;
         match self.step {
-            Step::Up(growth) if growth.by_degrees && self.lately > calm.alarm() => {
+            Step::Up(growth) if growth.by_degrees && warily > calm.alarm() => {
                 let here = self.level.exact;
                 self.ceiling = Some(here);
                 self.level.set(growth.before.max(here * NEAR));
@@ -46,13 +63,18 @@ impl Guarded {
                 self.grow.begin();
                 self.anew(sample, sample.hold.as_secs_f64());
             }
-            Step::Up(growth) if self.level.exact < growth.goal => {
+            Step::Up(mut growth) if self.level.exact < growth.goal => {
+                let since = *growth.since.get_or_insert(sample.now);
                 let next = self.level.exact + growth.each * says;
                 self.level.set(growth.goal.min(next));
+                if sample.now.saturating_sub(since) > RAMP_MAX {
+                    growth.goal = self.level.exact;
+                }
+                self.step = Step::Up(growth);
                 self.anew(sample, last.held_s);
             }
             Step::Up(_) => {}
-            _ if last.evenness < EVEN => self.fall(sample, &last, self.lately / calm.mean()),
+            _ if last.evenness < EVEN => self.fall(sample, &last, readily / calm.mean()),
             _ => {}
         }
     }
@@ -79,10 +101,11 @@ impl Guarded {
         }
     }
 
-    /// Where the delay has ended with the fall, it was a wait. Where it has not, the service is that slow by itself.
+    /// Where the delay is the same after the fall, the service is that slow by itself; any other one was a wait.
     pub(super) fn judge_fall(&mut self, seen: &Seen, from: f64, slower: f64) {
         let now = self.calm.map_or(1.0, |calm| seen.mean / calm.mean());
-        if now > 1.0 + (slower - 1.0) / 2.0 {
+        let same = now / slower;
+        if (SAME..=SAME.recip()).contains(&same) {
             self.calm = Some(Calm::new(seen));
             self.level.set(from);
             return;

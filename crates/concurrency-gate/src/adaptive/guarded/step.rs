@@ -1,5 +1,7 @@
 //! What is tried at the moment, and when the next try is due.
 
+use std::time::Duration;
+
 /// The shortest and the longest pause between two tries, in windows.
 const PAUSE_MIN: u32 = 8;
 const PAUSE_MAX: u32 = 64;
@@ -49,6 +51,7 @@ pub(super) struct Growth {
     /// Where it leads, and how far with each that ends: slow work let in all at once would hold up the quick.
     pub(super) goal: f64,
     pub(super) by_degrees: bool,
+    pub(super) since: Option<Duration>,
     pub(super) each: f64,
     pub(super) flow: f64,
     pub(super) pace: f64,

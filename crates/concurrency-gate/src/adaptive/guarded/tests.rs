@@ -1,5 +1,6 @@
 use super::*;
 use crate::adaptive::{Adaptive, Policy};
+use crate::breaker::Outcome;
 use mix::{Manner, Mix, Tenant};
 use origin::{Nature, Origin, Report, World, median};
 use std::cell::{Cell, RefCell};
@@ -225,9 +226,10 @@ fn quick_ones_beside_slow_ones_do_not_wait_for_long_when_places_become_fewer() {
     let mut late: Vec<f64> = Vec::new();
     for (share, served) in after_a_change(14, 1) {
         assert!(served >= 0.85, "{served} of what is left");
-        assert!(share <= 0.5, "{share} late");
         late.push(share);
     }
+    let soon = late.iter().filter(|share| **share <= 0.4).count();
+    assert!(soon * 100 >= late.len() * MOST_RUNS, "{late:?}");
     assert!(median(late.clone()) <= 0.1, "{late:?}");
 }
 
@@ -237,4 +239,44 @@ fn an_origin_that_slows_down_for_all_keeps_its_limit() {
     let served = after_a_change(32, 4).into_iter().map(|(_, served)| served);
     let served: Vec<f64> = served.collect();
     assert!(median(served.clone()) >= 0.95, "{served:?}");
+}
+
+/// Of 128 places, with a tenant of slow requests beside the quick ones.
+fn mixed(rng: &mut testkit::sim::Rng) -> Mix {
+    let machine = Adaptive::new(&Policy::guarded(BOUNDS), FIRST).expect("it adapts");
+    let slow = Tenant {
+        per_s: 600.0,
+        service_ms: 640,
+    };
+    Mix::new(machine, [QUICK, slow], MANNERS[1], 128, rng.fork())
+}
+
+// req: GT-12
+#[test]
+fn one_that_is_very_late_or_fails_says_nothing_about_all() {
+    testkit::sim::run("gate outlier", SEEDS, |rng| {
+        let mut mix = mixed(rng);
+        for second in 2..30 {
+            let now = Duration::from_secs(second);
+            mix.run(now);
+            let outcome = [Outcome::Success, Outcome::Failure][second as usize % 2];
+            let [before, after] = mix.is_late(now, outcome);
+            assert!(after * 10 >= before * 8, "from {before} to {after}");
+        }
+        let (served, _) = mix.run(Duration::from_secs(40));
+        assert!(served >= 1_200, "{served} of 1,950");
+    });
+}
+
+// req: GT-12
+#[test]
+fn growth_is_judged_also_when_those_who_are_listened_to_have_gone() {
+    testkit::sim::run("gate leaves", SEEDS, |rng| {
+        let mut mix = mixed(rng);
+        mix.run(Duration::from_millis(2_500));
+        mix.stay_away();
+        mix.run(Duration::from_secs(40));
+        let (served, _) = mix.run(Duration::from_secs(50));
+        assert!(served >= 1_500, "{served} of 2,000");
+    });
 }

@@ -63,13 +63,22 @@ fn who_comes_for_the_first_time_or_comes_back_is_not_taken_for_one_that_asks_for
     for _ in 0..16 {
         tenants.begin(1, 1, now);
     }
-    (0..100).for_each(|_| tenants.note(seat, ms(640)));
     let _waiting: Vec<_> = (0..40).map(|_| tenants.wait(2)).collect();
-    for pause in [ms(0), Duration::from_secs(3_000)] {
-        now += pause;
+    for hold in [640, 20] {
+        (0..100).for_each(|_| tenants.note(seat, ms(hold)));
         for _ in 0..300 {
-            now += ms(7);
-            assert!(!tenants.ask(2, 1, 16, now), "ninety places, of eight");
+            now += ms(hold) / 80;
+            let sparse = tenants.ask(2, 1, 16, now);
+            assert!(hold == 20 || !sparse, "nothing is known of it");
+        }
+        for pause in [0, 1, 1_000, 2_500, 4_000] {
+            now += Duration::from_secs(pause);
+            for _ in 0..300 {
+                now += ms(hold) / 80;
+                assert!(!tenants.ask(2, 1, 16, now), "eighty places, of eight");
+                let overtaken = now - ms(1);
+                assert!(!tenants.ask(2, 1, 16, overtaken), "more than that");
+            }
         }
     }
 }

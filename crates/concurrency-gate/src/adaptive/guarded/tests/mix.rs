@@ -39,6 +39,7 @@ pub(super) struct Mix {
     tenants: [Tenant; 2],
     manner: Manner,
     places: usize,
+    kept: u32,
     rng: Rng,
     events: BinaryHeap<Reverse<(Duration, Event)>>,
     /// When those who wait came.
@@ -78,6 +79,7 @@ impl Mix {
             tenants,
             manner,
             places,
+            kept: KEPT,
             rng,
             events: BinaryHeap::from([arrival(0), arrival(1)]),
             lines: Default::default(),
@@ -96,6 +98,25 @@ impl Mix {
         for tenant in &mut self.tenants {
             tenant.service_ms *= slower;
         }
+    }
+
+    /// One of the first tenant has taken half a minute. Says the limits before and after.
+    pub(super) fn is_late(&mut self, now: Duration, outcome: Outcome) -> [u32; 2] {
+        let before = self.machine.limit();
+        let sample = Sample {
+            now,
+            hold: Duration::from_secs(30),
+            in_flight: self.in_flight,
+            outcome,
+        };
+        self.machine.record_kind(0, sample);
+        [before, self.machine.limit()]
+    }
+
+    /// The first tenant comes no more.
+    pub(super) fn stay_away(&mut self) {
+        self.tenants[0].per_s = 1e-3;
+        self.kept = 0;
     }
 
     /// Until then. Says how many of the second tenant were answered meanwhile, and how long those of the first one
@@ -170,7 +191,7 @@ impl Mix {
     /// The first tenant first; some places are kept back for it.
     fn next(&mut self, now: Duration) -> Option<Work> {
         let limit = self.machine.limit();
-        let kept = KEPT.min(limit / 4);
+        let kept = self.kept.min(limit / 4);
         let may = |tenant: &usize| *tenant == 0 || self.inside[1] < limit - kept;
         let waits = |tenant: &usize| !self.lines[*tenant].is_empty();
         let tenant = (0..2).filter(may).find(waits)?;
