@@ -201,7 +201,7 @@ impl Slots {
         }
         let until = asked_at + self.longest_wait;
         let until = work.deadline.map_or(until, |deadline| deadline.min(until));
-        let waiting = short.then(|| self.tenants.wait(work.tenant));
+        let waiting = short.then(|| tenants.wait(work.tenant, weight));
         let work = work.cost(UNIT).deadline(until);
         let mut acquire = pin!(self.queue.acquire_at(work, asked_at));
         let mut at_once = true;

@@ -20,7 +20,7 @@ pub(super) struct Tenants {
     entries: Box<[Entry]>,
     /// What is known of who has none.
     nobody: Entry,
-    /// Entries with anything running, and their weights together.
+    /// Entries with anything running, and the weights of those with anything running or waiting.
     active: AtomicU32,
     weights: AtomicU32,
 }
@@ -137,10 +137,14 @@ impl Tenants {
     }
 
     /// Counts one that waits, until the answer is dropped.
-    pub(super) fn wait(&self, tenant: u64) -> Waiting<'_> {
-        let waiting = &self.at(self.seat(tenant)).waiting;
-        waiting.fetch_add(1, Ordering::Relaxed);
-        Waiting(waiting)
+    pub(super) fn wait(&self, tenant: u64, weight: u32) -> Waiting<'_> {
+        let seat = self.seat(tenant);
+        self.at(seat).waiting.fetch_add(1, Ordering::Relaxed);
+        self.weigh(seat, weight);
+        Waiting {
+            tenants: self,
+            seat,
+        }
     }
 
     /// Counts one that runs, until it is said to [end](Self::end) there.
@@ -152,9 +156,7 @@ impl Tenants {
         if entry.running.fetch_add(1, Ordering::Relaxed) == 0 {
             self.active.fetch_add(1, Ordering::Relaxed);
         }
-        if entry.weight.load(Ordering::Relaxed) != weight {
-            self.weigh(entry, weight);
-        }
+        self.weigh(seat, weight);
         seat
     }
 
@@ -167,15 +169,24 @@ impl Tenants {
         let entry = self.at(seat);
         if entry.running.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.active.fetch_sub(1, Ordering::Relaxed);
-            self.weigh(entry, 0);
+            self.weigh_nothing(seat);
         }
     }
 
-    /// What is counted is what is taken off later, whoever comes in between.
-    fn weigh(&self, entry: &Entry, weight: u32) {
-        let before = entry.weight.swap(weight, Ordering::Relaxed);
-        self.weights
-            .fetch_add(weight.wrapping_sub(before), Ordering::Relaxed);
+    /// What is counted is what is taken off later. Who is taken off while another comes is counted with the next.
+    fn weigh(&self, seat: Seat, weight: u32) {
+        let counted = &self.at(seat).weight;
+        if counted.load(Ordering::Relaxed) != weight {
+            let before = counted.swap(weight, Ordering::Relaxed);
+            let more = weight.wrapping_sub(before);
+            self.weights.fetch_add(more, Ordering::Relaxed);
+        }
+    }
+
+    fn weigh_nothing(&self, seat: Seat) {
+        if self.at(seat).load() == 0 {
+            self.weigh(seat, 0);
+        }
     }
 
     /// One of its requests took so long. A lost race loses one sample.
@@ -320,11 +331,17 @@ fn millis(now: Duration) -> u32 {
 }
 
 /// One that waits for a place, or has stopped waiting when this is dropped.
-pub(super) struct Waiting<'a>(&'a AtomicU32);
+pub(super) struct Waiting<'a> {
+    tenants: &'a Tenants,
+    seat: Seat,
+}
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        let waiting = &self.tenants.at(self.seat).waiting;
+        if waiting.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.tenants.weigh_nothing(self.seat);
+        }
     }
 }
 

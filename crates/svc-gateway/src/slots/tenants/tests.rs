@@ -13,7 +13,7 @@ fn who_has_less_than_its_part_is_sparse() {
     assert!(is_sparse(2, 32), "half of the places are its part");
     seats.extend((0..15).map(|_| begin(2)));
     assert!(is_sparse(2, 32));
-    let waiting = tenants.wait(2);
+    let waiting = tenants.wait(2, 1);
     assert!(!is_sparse(2, 32), "who has something waiting is not");
     drop(waiting);
     assert!(is_sparse(2, 32));
@@ -32,7 +32,7 @@ fn who_asks_for_less_than_its_part_is_sparse_however_much_of_it_was_held_up() {
         tenants.begin(1, 1, ms(0));
     }
     (0..100).for_each(|_| tenants.note(seat, ms(20)));
-    let waiting: Vec<_> = (0..40).map(|_| tenants.wait(2)).collect();
+    let waiting: Vec<_> = (0..40).map(|_| tenants.wait(2, 1)).collect();
     let mut now = ms(0);
     let mut asks = |every: Duration, weight| {
         let mut sparse = false;
@@ -49,6 +49,10 @@ fn who_asks_for_less_than_its_part_is_sparse_however_much_of_it_was_held_up() {
     assert!(!asks(ms(6), 1), "its share is half a place");
     tenants.end(heavy);
     assert!(asks(ms(6), 1));
+    let heavy = tenants.wait(3, 30);
+    assert!(!asks(ms(6), 1), "whoever waits has a share too");
+    drop(heavy);
+    assert!(asks(ms(6), 1));
     (0..100).for_each(|_| tenants.note(seat, ms(60)));
     assert!(!asks(ms(6), 1), "ten of eight again");
     drop(waiting);
@@ -63,7 +67,7 @@ fn who_comes_for_the_first_time_or_comes_back_is_not_taken_for_one_that_asks_for
     for _ in 0..16 {
         tenants.begin(1, 1, now);
     }
-    let _waiting: Vec<_> = (0..40).map(|_| tenants.wait(2)).collect();
+    let _waiting: Vec<_> = (0..40).map(|_| tenants.wait(2, 1)).collect();
     for hold in [640, 20] {
         (0..100).for_each(|_| tenants.note(seat, ms(hold)));
         for _ in 0..300 {
@@ -107,10 +111,10 @@ fn it_is_foreseen_whose_place_is_the_next() {
         tenants.begin(7, 1, ms(began));
     }
     assert_eq!(tenants.place_free_in(7, ms(300)), Some(ms(340)));
-    let waiting = [tenants.wait(7), tenants.wait(7)];
+    let waiting = [tenants.wait(7, 1), tenants.wait(7, 1)];
     assert_eq!(tenants.place_free_in(7, ms(300)), Some(ms(540)));
     assert_eq!(tenants.place_free_in(7, ms(900)), Some(ms(0)), "overdue");
-    let more = tenants.wait(7);
+    let more = tenants.wait(7, 1);
     assert_eq!(tenants.place_free_in(7, ms(300)), None, "a second round");
     drop((waiting, more));
     for _ in 0..RECENT {
@@ -137,7 +141,7 @@ fn what_one_tenant_does_is_not_held_against_another() {
         for _ in 0..30 {
             begin(*tenant);
         }
-        waiting.extend((0..9).map(|_| tenants.wait(*tenant)));
+        waiting.extend((0..9).map(|_| tenants.wait(*tenant, 1)));
     }
     assert!(tenants.ask(*polite, 1, 32, Duration::ZERO));
     assert_eq!((tenants.running(*polite), tenants.waiting(*polite)), (0, 0));
