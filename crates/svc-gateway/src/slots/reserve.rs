@@ -1,6 +1,6 @@
 //! A few places kept back for tenants that use less than their part, so that they need not wait for others to end.
 //!
-//! As many are kept as such tenants have been using: that costs nobody anything, since they would have them anyway, a
+//! As many are kept as such tenants have been using: that costs others little, since they would have them anyway, a
 //! little later. Where places come free seldom, some more are: a crowd of short requests should not have to wait for a
 //! long one to end.
 
