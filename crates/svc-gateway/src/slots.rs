@@ -292,7 +292,7 @@ impl Slots {
 
     /// Keeps as many places back as tenants with little to do have been using.
     fn keep_back(&self) {
-        if self.reserve.look(self.limit()).is_some() {
+        if self.reserve.look(self.limit()) {
             self.resize_queue();
         }
     }

@@ -79,9 +79,9 @@ impl Reserve {
         known.store(before - before / 8 + hold / 8, Ordering::Relaxed);
     }
 
-    /// Places are short, or will be: looks how many sparse requests there are. Says how many places to keep back of
-    /// `places`, if that has changed.
-    pub(super) fn look(&self, places: u32) -> Option<u32> {
+    /// Places are short, or will be: looks how many sparse requests there are, and how many of `places` to keep back
+    /// for such. Says whether that has changed.
+    pub(super) fn look(&self, places: u32) -> bool {
         let sparse = self.sparse.load(Ordering::Relaxed);
         let now = sparse.saturating_mul(UNIT);
         let average = self.average.load(Ordering::Relaxed);
@@ -103,7 +103,7 @@ impl Reserve {
         let left = (places - places / MOST_OF).saturating_sub(elsewhere);
         let wanted = wanted.min(few.max(places / MOST_OF)).min(left);
         let kept = self.kept.swap(wanted, Ordering::Relaxed);
-        (kept != wanted).then_some(wanted)
+        kept != wanted
     }
 }
 

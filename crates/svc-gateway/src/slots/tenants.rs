@@ -96,9 +96,9 @@ impl Tenants {
         if asked < (places / among).max(LEAST_PART) {
             return true;
         }
-        let own = if running == 0 { weight } else { 0 };
-        let all = self.weights.load(Ordering::Relaxed).saturating_add(own);
-        let share = u64::from(places) * u64::from(weight) / u64::from(all.max(weight).max(1));
+        // It has something running or waiting, and so is among them, unless it has begun only just now.
+        let all = self.weights.load(Ordering::Relaxed).max(weight).max(1);
+        let share = u64::from(places) * u64::from(weight) / u64::from(all);
         u64::from(running) < share && entry.asks_for_less_than(share)
     }
 

@@ -110,8 +110,7 @@ impl Calm {
             self.age += 1;
             self.mean += (seen.mean - self.mean) / f64::from(self.age + 1);
         }
-        let at_ease = seen.mean <= self.mean * (1.0 + ALARM + self.spread * CHANCE / LATELY.sqrt());
-        if at_ease || seen.spread < self.spread {
+        if seen.mean <= self.alarm() || seen.spread < self.spread {
             self.spread += (seen.spread - self.spread) * FALL;
         }
         fall(&mut self.mean, seen.mean, CHANCE * seen.error);

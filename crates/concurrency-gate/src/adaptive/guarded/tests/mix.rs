@@ -11,7 +11,7 @@ use crate::breaker::Outcome;
 
 /// How long anybody waits before the gate, and what is noted of who was turned away.
 const PATIENCE: Duration = Duration::from_millis(500);
-pub(super) const TURNED_AWAY: Duration = Duration::from_secs(1);
+const TURNED_AWAY: Duration = Duration::from_secs(1);
 /// How many of the first tenant wait at most.
 const FEW: usize = 8;
 /// Places kept back for the first tenant.
