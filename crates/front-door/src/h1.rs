@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::header::HeaderMap;
 use http::{Response, StatusCode};
 use http1_wire::{Framing, Request, Terms, Unreadable, spare};
+use kernel::fetch::Spot;
 
 use crate::door::{House, Panicked};
 use crate::reply::Whole;
@@ -42,8 +43,17 @@ pub(crate) fn serve<S: Service>(
 ) -> impl Future<Output = ()> + Send {
     async move {
         while wire.wakes().await {
+            let (line, pulse) = (Spot::of(&*wire.line), Spot::of(&*wire.line.pulse));
             // Boxed: while asleep, the task should not have to keep room for it.
-            match Box::pin(awake(&house, wire)).await {
+            let mut life = Box::pin(awake(&house, wire));
+            let lived = poll_fn(|cx| {
+                // Between two wake-ups all others had their turn, and the caches are theirs.
+                Spot::of(&*life).fetch();
+                line.fetch();
+                pulse.fetch();
+                life.as_mut().poll(cx)
+            });
+            match lived.await {
                 Some(tired) => wire = tired,
                 None => return,
             }

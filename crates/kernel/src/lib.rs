@@ -12,6 +12,7 @@ pub mod clock;
 pub mod config;
 pub mod deadline;
 pub mod drain;
+pub mod fetch;
 pub mod limits;
 pub mod lock;
 pub mod metrics;

@@ -13,6 +13,7 @@ use http::request::Parts;
 use http::{Request, Response};
 use http_rules::authority::Authority;
 use http_rules::{deadline, framing, path};
+use kernel::fetch::Spot;
 use tokio::time::Instant;
 
 use crate::backend::Backend;
@@ -100,9 +101,17 @@ async fn travel(
     let host = own_host(&authority, parts);
     (draft.host, draft.length, draft.most_bytes) = (host, length, most_bytes);
     let left = until.saturating_sub(journey.began);
+    let spot = Spot::of(journey);
     let arrived = {
         let on_time = pin!(proceed(journey, backend, route, draft, visit, until));
-        in_time(on_time, visit, left, plan.shared.timeline.instant(until)).await
+        in_time(
+            on_time,
+            spot,
+            visit,
+            left,
+            plan.shared.timeline.instant(until),
+        )
+        .await
     };
     match arrived {
         Some(arrived) => arrived.map(|arrival| arrival.with(standing)),
@@ -114,6 +123,7 @@ async fn travel(
 /// will ever hold. The timer is made when the time comes near, which nearly none lives to see.
 async fn in_time<F: Future>(
     mut work: Pin<&mut F>,
+    needed: Spot<Journey>,
     visit: &Visit,
     left: Duration,
     until: Instant,
@@ -121,6 +131,7 @@ async fn in_time<F: Future>(
     let mut reminded = None;
     let mut late = pin!(None);
     poll_fn(|cx| {
+        needed.fetch();
         if let Poll::Ready(done) = work.as_mut().poll(cx) {
             return Poll::Ready(Some(done));
         }

@@ -9,6 +9,7 @@ use http::Response;
 use http1_wire::spare::{self, READ_BYTES};
 use http1_wire::{Answer, Ask, Asked, BodyReader, Fault, Framing, HeadReader, Piece};
 use hyper::body::{Frame, SizeHint};
+use kernel::fetch::Spot;
 use tokio::io::AsyncReadExt;
 
 use crate::io::Io;
@@ -161,7 +162,12 @@ impl Line {
         self.head = HeadReader::new(self.head_bytes);
         self.read = false;
         (self.asked, self.keeps) = self.upload.begin(ask, host, body);
-        std::future::poll_fn(|cx| self.poll_answer(cx)).await
+        std::future::poll_fn(|cx| {
+            // It lay there while others had their answers.
+            Spot::of(self).fetch();
+            self.poll_answer(cx)
+        })
+        .await
     }
 
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response<()>, LineError>> {
