@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use front_door::{DoorSettings, Fault, Service, Upload, Visit, serve};
-use http::{Request, Response, StatusCode};
+use front_door::{DoorSettings, Fault, InPlace, Service, Visit, serve};
+use http::{Response, StatusCode};
 use http_body_util::Full;
 use kernel::Kernel;
 use kernel::drain::{Phase, Plan};
@@ -28,7 +28,7 @@ struct Hello;
 impl Service for Hello {
     type Body = Full<Bytes>;
 
-    async fn call(&self, _request: Request<Upload>, _visit: &Visit) -> Response<Full<Bytes>> {
+    async fn call(&self, _request: InPlace<'_>, _visit: &Visit) -> Response<Full<Bytes>> {
         Response::new(Full::new(Bytes::from_static(b"hello\n")))
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::FutureExt;
-use http::{Request, Response};
+use http::Response;
 use kernel::limits;
 use kernel::metrics::{Counter, Kind, MetricSpec, Registry};
 use kernel::net::TcpStream;
@@ -21,10 +21,9 @@ use tokio::sync::Semaphore;
 use crate::connection::Arrival;
 use crate::line::{Desk, TimeoutCounters};
 use crate::pulse::{Clockwork, Stance};
-use crate::service::{Service, Visit};
+use crate::service::{InPlace, Service, Visit};
 use crate::settings::DoorSettings;
 use crate::tls::{self, GROUPS, REASONS, TlsFacts};
-use crate::upload::Upload;
 
 use comings::Comings;
 pub use porch::Porch;
@@ -131,15 +130,13 @@ impl<S: Service> House<S> {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// One request; a panic is one bad answer, not a lost connection. The request is taken out of where it lies: it
-    /// is large, and each owner on the way would copy it.
+    /// One request; a panic is one bad answer, not a lost connection.
     pub(crate) async fn call(
         &self,
-        request: &mut Option<Request<Upload>>,
+        request: InPlace<'_>,
         visit: &Visit,
     ) -> Result<Response<S::Body>, Panicked> {
         let called = AssertUnwindSafe(async {
-            let request = request.take().expect("a request is made once");
             // Pinned where it is made: awaited as it is, all it will ever hold would be copied, twice.
             let mut call = pin!(self.service.call(request, visit));
             poll_fn(|cx| call.as_mut().poll(cx)).await

@@ -13,7 +13,7 @@ use kernel::fetch::Spot;
 
 use crate::door::{House, Panicked};
 use crate::reply::Whole;
-use crate::service::{Fault, Service, Visit};
+use crate::service::{Fault, InPlace, Service, Visit};
 use crate::upload::Upload;
 use feed::Feed;
 use seat::{Heard, Seat};
@@ -74,31 +74,37 @@ enum After {
 }
 
 /// The life between two naps; returns the socket if there is to be another.
-async fn awake<S: Service>(house: &House<S>, wire: Wire) -> Option<Wire> {
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an async function keeps room for its arguments beside what it moves them to, a block does not"
+)]
+fn awake<S: Service>(house: &House<S>, wire: Wire) -> impl Future<Output = Option<Wire>> + Send {
     let (line, mut seat) = (wire.line.clone(), Seat::new(wire));
-    loop {
-        let after = match seat.hear().await {
-            Heard::Request(request) => exchange(house, &line.visit, &mut seat, request).await,
-            Heard::Unreadable(why) => refuse(house, &line.visit, &mut seat, why).await,
-            Heard::Nap => return Some(seat.nap()),
-            Heard::Over => After::Ends { unread: false },
-            Heard::Lost => After::Lost,
-        };
-        match after {
-            After::Stays => seat.wire.rests(),
-            After::Ends { unread } => {
-                let unread = unread || !seat.wire.inbox.is_empty();
-                seat.wire.ends(unread).await;
-                return None;
-            }
-            After::Switched(promise) => {
-                seat.wire.works();
-                if let Some(promise) = promise {
-                    promise.keep(seat.wire.into_upgraded());
+    async move {
+        loop {
+            let after = match seat.hear().await {
+                Heard::Request => exchange(house, &line.visit, &mut seat).await,
+                Heard::Unreadable(why) => refuse(house, &line.visit, &mut seat, why).await,
+                Heard::Nap => return Some(seat.nap()),
+                Heard::Over => After::Ends { unread: false },
+                Heard::Lost => After::Lost,
+            };
+            match after {
+                After::Stays => seat.wire.rests(),
+                After::Ends { unread } => {
+                    let unread = unread || !seat.wire.inbox.is_empty();
+                    seat.wire.ends(unread).await;
+                    return None;
                 }
-                return None;
+                After::Switched(promise) => {
+                    seat.wire.works();
+                    if let Some(promise) = promise {
+                        promise.keep(seat.wire.into_upgraded());
+                    }
+                    return None;
+                }
+                After::Lost => return None,
             }
-            After::Lost => return None,
         }
     }
 }
@@ -112,17 +118,22 @@ fn exchange<S: Service>(
     house: &House<S>,
     visit: &Visit,
     seat: &mut Seat,
-    head: Request,
 ) -> impl Future<Output = After> + Send {
     async move {
         seat.wire.works();
-        let terms = head.terms;
-        let begun = poll_fn(|cx| Poll::Ready(Feed::begin(&head, &mut seat.wire, cx)));
-        let (mut feed, upload) = begun.await;
-        let (request, promise) = assemble(head, upload);
+        let (mut feed, mut request, mut promise) = (Feed::none(), None, None);
+        // All in one go: what lives across a wait has a place of its own there, and all places are memory to touch.
+        let begun = poll_fn(|cx| {
+            let upload;
+            let head = seat.request.take().expect("a request was heard");
+            let terms = head.terms;
+            (feed, upload) = Feed::begin(&head, &mut seat.wire, cx);
+            promise = assemble(&mut request, head, upload);
+            Poll::Ready(terms)
+        });
+        let terms = begun.await;
         let called = {
-            let mut request = Some(request);
-            let mut call = pin!(house.call(&mut request, visit));
+            let mut call = pin!(house.call(InPlace::new(&mut request), visit));
             poll_fn(|cx| {
                 loop {
                     if let Poll::Ready(answer) = call.as_mut().poll(cx) {
@@ -158,18 +169,21 @@ fn exchange<S: Service>(
 }
 
 /// The request as a service sees it.
-fn assemble(head: Request, upload: Upload) -> (http::Request<Upload>, Option<Promise>) {
-    let mut request = http::Request::new(upload);
+fn assemble(
+    place: &mut Option<http::Request<Upload>>,
+    head: Request,
+    upload: Upload,
+) -> Option<Promise> {
+    let request = place.insert(http::Request::new(upload));
     *request.method_mut() = head.method;
     *request.uri_mut() = head.uri;
     *request.version_mut() = head.version;
     *request.headers_mut() = head.headers;
-    let promise = head.upgrades.then(|| {
+    head.upgrades.then(|| {
         let (promise, upgrade) = upgrade::promise();
         request.extensions_mut().insert(upgrade);
         promise
-    });
-    (request, promise)
+    })
 }
 
 /// Writes an answer, and waits for what is left of its request.

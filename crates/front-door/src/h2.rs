@@ -20,7 +20,7 @@ use crate::budget::Budget;
 use crate::door::{House, Panicked};
 use crate::line::Line;
 use crate::pulse::{Order, Today};
-use crate::service::Service;
+use crate::service::{InPlace, Service};
 use crate::settings::DoorSettings;
 use crate::socket::Socket;
 use crate::upload::Upload;
@@ -158,7 +158,8 @@ fn call<S: Service>(
 ) -> impl Future<Output = Result<Response<S::Body>, Panicked>> + Send {
     async move {
         let mut request = Some(request);
-        room.house.call(&mut request, &room.line.visit).await
+        let request = InPlace::new(&mut request);
+        room.house.call(request, &room.line.visit).await
     }
 }
 

@@ -25,7 +25,7 @@ pub use h1::{Upgrade, Upgraded};
 pub use http1_wire::spare::forget as forget_spare_buffers;
 pub use reminder::Reminder;
 pub use sealed::Sealed;
-pub use service::{Fault, Protocol, Service, Visit};
+pub use service::{Fault, InPlace, Protocol, Service, Visit};
 pub use settings::{DoorSettings, ProxyProtocol, Timeouts};
 pub use socket::poll_sip_of;
 pub use tls::{

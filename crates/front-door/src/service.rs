@@ -22,7 +22,7 @@ pub trait Service: Send + Sync + 'static {
     /// Answers one request. Dropped when the client goes away first.
     fn call(
         &self,
-        request: Request<Upload>,
+        request: InPlace<'_>,
         visit: &Visit,
     ) -> impl Future<Output = Response<Self::Body>> + Send;
 
@@ -33,6 +33,30 @@ pub trait Service: Send + Sync + 'static {
 
     /// The answer to what never became a request, or failed to become an answer. Counted by the service.
     fn refuse(&self, fault: Fault, visit: &Visit) -> Response<Bytes>;
+}
+
+/// A request that still lies where it was read: it is large, and each owner on the way would copy it.
+pub struct InPlace<'a>(&'a mut Option<Request<Upload>>);
+
+impl<'a> InPlace<'a> {
+    /// The one that lies there.
+    ///
+    /// # Panics
+    /// In a debug build, if there is none; else when it is looked at.
+    pub fn new(lies: &'a mut Option<Request<Upload>>) -> Self {
+        debug_assert!(lies.is_some(), "no request lies there");
+        Self(lies)
+    }
+
+    /// A look at it.
+    pub fn get(&self) -> &Request<Upload> {
+        self.0.as_ref().expect("it lies there until it is taken")
+    }
+
+    /// Takes it away.
+    pub fn take(self) -> Request<Upload> {
+        self.0.take().expect("it lies there until it is taken")
+    }
 }
 
 /// What went wrong outside of [`Service::call`].

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use front_door::{
-    CertificateFiles, DoorSettings, Fault, Service, Tls, TlsFiles, Upload, Visit, serve,
+    CertificateFiles, DoorSettings, Fault, InPlace, Service, Tls, TlsFiles, Visit, serve,
 };
-use http::{Request, Response};
+use http::Response;
 use http_body_util::Full;
 use kernel::Kernel;
 use kernel::drain::{Phase, Plan};
@@ -69,7 +69,7 @@ struct Hello;
 impl Service for Hello {
     type Body = Full<Bytes>;
 
-    async fn call(&self, _: Request<Upload>, _: &Visit) -> Response<Full<Bytes>> {
+    async fn call(&self, _: InPlace<'_>, _: &Visit) -> Response<Full<Bytes>> {
         Response::new(Full::new(Bytes::from_static(b"hello")))
     }
 

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use front_door::{Service as _, Upload, UploadError};
+use front_door::{InPlace, Service as _, Upload, UploadError};
 use futures_util::future::BoxFuture;
 use futures_util::stream::StreamExt as _;
 use futures_util::{FutureExt as _, Stream};
@@ -85,6 +85,8 @@ impl Bridge {
         if ask.tenant != 0 {
             request.extensions_mut().insert(claim(ask.tenant, &fault));
         }
+        let mut request = Some(request);
+        let request = InPlace::new(&mut request);
         let response = self.gateway.call(request, &ask.visit).await;
         // What is wrong with the frames is not the gateway's to say.
         match fault.get() {

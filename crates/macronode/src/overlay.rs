@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use front_door::{Fault, Service, Upload, Visit};
-use http::{Request, Response};
+use front_door::{Fault, InPlace, Service, Visit};
+use http::Response;
 use http_rules::request_id;
 use svc_gateway::GateView;
 use svc_transport::Transport;
@@ -87,8 +87,8 @@ fn opcodes(transport: &Arc<Transport>) -> Vec<GateView> {
 impl Service for Overlay {
     type Body = OverlayBody;
 
-    async fn call(&self, request: Request<Upload>, visit: &Visit) -> Response<OverlayBody> {
-        request::answer(self, request, visit).await
+    async fn call(&self, request: InPlace<'_>, visit: &Visit) -> Response<OverlayBody> {
+        request::answer(self, request.take(), visit).await
     }
 
     fn refuse(&self, fault: Fault, _visit: &Visit) -> Response<Bytes> {

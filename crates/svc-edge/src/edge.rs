@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use front_door::{DoorSettings, Fault, Sealed, Service, Timeouts, Upload, Visit};
-use http::{Request, Response};
+use front_door::{DoorSettings, Fault, InPlace, Sealed, Service, Timeouts, Visit};
+use http::Response;
 use http_rules::request_id;
 use kernel::Kernel;
 use kernel::config::Commit;
@@ -102,8 +102,8 @@ fn doors(text: &EdgeText) -> Result<(DoorSettings, DoorSettings), String> {
 impl Service for Edge {
     type Body = EdgeBody;
 
-    async fn call(&self, request: Request<Upload>, visit: &Visit) -> Response<EdgeBody> {
-        asset::answer(&self.shared, &self.plan(), request, visit).await
+    async fn call(&self, request: InPlace<'_>, visit: &Visit) -> Response<EdgeBody> {
+        asset::answer(&self.shared, &self.plan(), request.take(), visit).await
     }
 
     fn sealed(body: &EdgeBody) -> Option<&Sealed> {

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use front_door::{DoorSettings, Fault, ProxyProtocol, Service, Timeouts, Upload, Visit};
-use http::{Request, Response};
+use front_door::{DoorSettings, Fault, InPlace, ProxyProtocol, Service, Timeouts, Visit};
+use http::Response;
 use http_rules::request_id;
 use kernel::Kernel;
 use kernel::config::Commit;
@@ -119,11 +119,11 @@ impl Service for Gateway {
 
     fn call(
         &self,
-        request: Request<Upload>,
+        request: InPlace<'_>,
         visit: &Visit,
     ) -> impl Future<Output = Response<Answer>> + Send {
         #[cfg(feature = "chaos")]
-        let killed = crate::chaos::kill(&self.shared, &request);
+        let killed = crate::chaos::kill(&self.shared, request.get());
         let answer = request::answer(self.plan(), request, visit);
         #[cfg(feature = "chaos")]
         let answer = crate::chaos::instead(killed, answer);

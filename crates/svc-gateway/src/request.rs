@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use fair_queue::Refused;
-use front_door::{Upload, Visit};
+use front_door::{InPlace, Upload, Visit};
 use http::header::{HOST, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response};
@@ -42,11 +42,11 @@ const LAST_WORD: Duration = Duration::from_millis(50);
 )]
 pub(crate) fn answer(
     plan: Arc<Plan>,
-    request: Request<Upload>,
+    request: InPlace<'_>,
     visit: &Visit,
 ) -> impl Future<Output = Response<Answer>> + Send {
     async move {
-        let mut draft = Draft::of(request);
+        let mut draft = Draft::of(request.take());
         let mut journey = Journey::begin(plan, &draft.parts);
         match travel(&mut journey, &mut draft, visit).await {
             Ok(Arrival::Answer(answer, standing)) => respond::answer(journey, *answer, standing),

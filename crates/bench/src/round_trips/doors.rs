@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use front_door::{DoorSettings, Fault, Service, Upload, Visit};
-use http::{Request, Response, StatusCode};
+use front_door::{DoorSettings, Fault, InPlace, Service, Visit};
+use http::{Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use kernel::Kernel;
 use kernel::drain::{Phase, Plan};
@@ -139,8 +139,8 @@ struct OverHttp;
 impl Service for OverHttp {
     type Body = Full<Bytes>;
 
-    async fn call(&self, request: Request<Upload>, _visit: &Visit) -> Response<Full<Bytes>> {
-        match request.into_body().collect().await {
+    async fn call(&self, request: InPlace<'_>, _visit: &Visit) -> Response<Full<Bytes>> {
+        match request.take().into_body().collect().await {
             Ok(body) => Response::new(Full::new(body.to_bytes())),
             Err(_) => refused(StatusCode::BAD_REQUEST).map(Full::new),
         }

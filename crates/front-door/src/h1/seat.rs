@@ -21,12 +21,9 @@ use crate::pulse::{Order, Today};
 use crate::sealed::Sealed;
 
 /// What comes of waiting for a request.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every one is a request; a box would be one more allocation for each"
-)]
 pub(super) enum Heard {
-    Request(Request),
+    /// It is left at the seat: it is large, and each who is told of it would copy it.
+    Request,
     Unreadable(Unreadable),
     /// Nothing for a while.
     Nap,
@@ -51,6 +48,8 @@ pub(super) struct Seat {
     pub(super) wire: Wire,
     out: Outbox,
     today: Today,
+    /// The request that has come, until it is taken up.
+    pub(super) request: Option<Request>,
     /// The trailers the answer has announced.
     listed: Vec<HeaderValue>,
 }
@@ -61,6 +60,7 @@ impl Seat {
             wire,
             out: Outbox::default(),
             today: Today::default(),
+            request: None,
             listed: Vec::new(),
         }
     }
@@ -82,7 +82,10 @@ impl Seat {
             if !self.wire.inbox.is_empty() {
                 let mut fields = spare::take_fields();
                 match reader.read(&mut self.wire.inbox, &mut fields) {
-                    Ok(Some(request)) => return Poll::Ready(Heard::Request(request)),
+                    Ok(Some(request)) => {
+                        self.request = Some(request);
+                        return Poll::Ready(Heard::Request);
+                    }
                     Ok(None) => self.wire.head_goes_on(),
                     Err(why) => return Poll::Ready(Heard::Unreadable(why)),
                 }

@@ -12,7 +12,7 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::{Fault, Sealed, Service, Upgrade, Upload, UploadError, Visit};
+use crate::{Fault, InPlace, Sealed, Service, Upgrade, Upload, UploadError, Visit};
 
 /// What is sent, and where it lies if that is known.
 pub(super) struct Body {
@@ -77,7 +77,8 @@ fn whole(text: impl Into<Bytes>) -> Response<Body> {
 impl Service for Host {
     type Body = Body;
 
-    async fn call(&self, request: Request<Upload>, visit: &Visit) -> Response<Body> {
+    async fn call(&self, request: InPlace<'_>, visit: &Visit) -> Response<Body> {
+        let request = request.take();
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.live.fetch_add(1, Ordering::Relaxed);
         let _live = Live(self.live.clone());

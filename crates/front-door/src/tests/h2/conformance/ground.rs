@@ -8,7 +8,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 
 use super::*;
-use crate::{Fault, Service, Upload, UploadError, Visit};
+use crate::{Fault, InPlace, Service, Upload, UploadError, Visit};
 
 type Body = Pin<Box<dyn http_body::Body<Data = Bytes, Error = UploadError> + Send>>;
 
@@ -99,7 +99,8 @@ fn framed(
 impl Service for Mirror {
     type Body = Body;
 
-    async fn call(&self, request: Request<Upload>, _visit: &Visit) -> Response<Body> {
+    async fn call(&self, request: InPlace<'_>, _visit: &Visit) -> Response<Body> {
+        let request = request.take();
         self.live.fetch_add(1, Ordering::Relaxed);
         let _live = Live(self.live.clone());
         let path = request.uri().path().to_owned();
