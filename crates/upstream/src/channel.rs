@@ -65,7 +65,8 @@ impl Channel {
             }
             Self::Stream(stream) => {
                 let request = h2::request(ask, spec, body);
-                let answer = stream.exchange(endpoint, request, until).await;
+                // Boxed: it is large, and who speaks HTTP/1 should not have to keep room for it.
+                let answer = Box::pin(stream.exchange(endpoint, request, until)).await;
                 answer.map_err(|error| fault::of_stream(endpoint, error))
             }
         }
