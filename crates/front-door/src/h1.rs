@@ -48,9 +48,9 @@ pub(crate) fn serve<S: Service>(
             let mut life = Box::pin(awake(&house, wire));
             let lived = poll_fn(|cx| {
                 // Between two wake-ups all others had their turn, and the caches are theirs.
-                Spot::of(&*life).fetch();
                 line.fetch();
                 pulse.fetch();
+                Spot::of(&*life).fetch();
                 life.as_mut().poll(cx)
             });
             match lived.await {
@@ -74,10 +74,6 @@ enum After {
 }
 
 /// The life between two naps; returns the socket if there is to be another.
-#[expect(
-    clippy::manual_async_fn,
-    reason = "an async function keeps room for its arguments beside what it moves them to, a block does not"
-)]
 fn awake<S: Service>(house: &House<S>, wire: Wire) -> impl Future<Output = Option<Wire>> + Send {
     let (line, mut seat) = (wire.line.clone(), Seat::new(wire));
     async move {
@@ -148,6 +144,8 @@ fn exchange<S: Service>(
             })
             .await
         };
+        // Nobody has taken it, nobody will: its body is not waited for.
+        drop(request);
         match called {
             Some(Ok(answer)) => {
                 let terms = Terms {

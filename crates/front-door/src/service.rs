@@ -19,7 +19,7 @@ pub trait Service: Send + Sync + 'static {
     /// The body of an answer.
     type Body: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static;
 
-    /// Answers one request. Dropped when the client goes away first.
+    /// Answers one request. Dropped when the client goes away first. What it does not take is gone with it.
     fn call(
         &self,
         request: InPlace<'_>,

@@ -31,6 +31,10 @@ impl<T> Spot<T> {
         for line in (0..size_of::<T>()).step_by(LINE_BYTES) {
             hint(self.start + line);
         }
+        // It need not begin where a line does: then there is one line more.
+        if align_of::<T>() < LINE_BYTES && size_of::<T>() > 0 {
+            hint(self.start + size_of::<T>() - 1);
+        }
     }
 }
 

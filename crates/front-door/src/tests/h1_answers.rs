@@ -187,3 +187,18 @@ async fn a_body_nobody_wants_any_more_behind_its_answer_is_skipped_or_ends_the_c
     assert_eq!(answer.matches("HTTP/1.1 200").count(), 2, "{answer}");
     assert!(answer.ends_with("\r\n\r\nhello"), "{answer}");
 }
+
+// req: GW-01
+// attack: A-48
+#[tokio::test]
+async fn a_request_that_a_service_does_not_take_keeps_nobody_waiting_for_its_body() {
+    let house = House::open(quick()).await;
+    let head = "POST /untaken HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n";
+    let answer = house.tell(format!("{head}2\r\nab\r\n").as_bytes()).await;
+    assert!(answer.ends_with("\r\n\r\nuntaken"), "{answer}");
+    let whole = format!("{head}2\r\nab\r\n0\r\n\r\n").into_bytes();
+    let next = get("/", "connection: close\r\n");
+    let answer = house.tell(&[whole, next].concat()).await;
+    assert_eq!(answer.matches("HTTP/1.1 200").count(), 2, "{answer}");
+    assert!(answer.ends_with("\r\n\r\nhello"), "{answer}");
+}
