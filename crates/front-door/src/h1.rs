@@ -46,11 +46,13 @@ pub(crate) fn serve<S: Service>(
             let (line, pulse) = (Spot::of(&*wire.line), Spot::of(&*wire.line.pulse));
             // Boxed: while asleep, the task should not have to keep room for it.
             let mut life = Box::pin(awake(&house, wire));
+            // Seen before it begins: from then on it refers to itself, and is nobody else's to refer to.
+            let room = Spot::of(&*life);
             let lived = poll_fn(|cx| {
                 // Between two wake-ups all others had their turn, and the caches are theirs.
                 line.fetch();
                 pulse.fetch();
-                Spot::of(&*life).fetch();
+                room.fetch();
                 life.as_mut().poll(cx)
             });
             match lived.await {

@@ -28,17 +28,23 @@ impl<T> Spot<T> {
     /// Asks for all of it. Nothing is read: what lay there may be gone, which makes this useless and no more.
     #[inline]
     pub fn fetch(&self) {
-        for line in (0..size_of::<T>()).step_by(LINE_BYTES) {
-            hint(self.start + line);
-        }
-        // It need not begin where a line does: then there is one line more.
-        if align_of::<T>() < LINE_BYTES && size_of::<T>() > 0 {
-            hint(self.start + size_of::<T>() - 1);
-        }
+        each_line(self.start, size_of::<T>(), hint);
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+/// An address in each line that so many bytes from there lie in.
+#[inline(always)]
+fn each_line(start: usize, bytes: usize, mut tell: impl FnMut(usize)) {
+    for line in (0..bytes).step_by(LINE_BYTES) {
+        tell(start + line);
+    }
+    // They need not begin where a line does: then there may be one line more.
+    if bytes > 0 {
+        tell(start + bytes - 1);
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 fn hint(line: usize) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -46,7 +52,7 @@ fn hint(line: usize) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(line)) }
 }
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", not(miri)))]
 #[inline(always)]
 fn hint(line: usize) {
     // SAFETY: as on the other one.
@@ -55,7 +61,7 @@ fn hint(line: usize) {
     }
 }
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 #[inline(always)]
 fn hint(_line: usize) {}
 
@@ -64,15 +70,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn anything_may_be_asked_for_even_what_is_gone() {
-        Spot::of(&()).fetch();
-        Spot::of(&[7u8; 300]).fetch();
-        let gone = Spot::of(&*Box::new([0u64; 9]));
-        gone.fetch();
-        let nowhere = Spot::<[u8; 300]> {
-            start: 8,
-            what: PhantomData,
-        };
-        nowhere.fetch();
+    fn every_line_is_asked_for_and_no_other() {
+        for start in 640..704 {
+            for bytes in 0..300 {
+                let mut asked = std::collections::BTreeSet::new();
+                each_line(start, bytes, |address| {
+                    asked.insert(address / LINE_BYTES);
+                });
+                let lies_in = (start..start + bytes).map(|byte| byte / LINE_BYTES);
+                assert_eq!(asked, lies_in.collect(), "{bytes} bytes at {start}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_is_as_it_was_and_what_is_gone_may_be_asked_for() {
+        let value = Box::new([7u8; 300]);
+        let spot = Spot::of(&*value);
+        spot.fetch();
+        assert_eq!(*value, [7; 300]);
+        drop(value);
+        spot.fetch();
     }
 }
