@@ -10,7 +10,7 @@ use kernel::config::{Prepare, ReloadRequests};
 use kernel::drain::Outcome;
 use kernel::metrics::Registry;
 use kernel::shutdown::ShutdownRequests;
-use kernel::signals::{Asked, Signals};
+use kernel::signals::{Asked, Held, Signals};
 use kernel::tasks;
 use kernel::telemetry::{self, Telemetry};
 use kernel::tree::Child;
@@ -60,6 +60,11 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         Ok(lacks) => lacks,
         Err(lacks) => return cannot_start(format_args!("{lacks}")),
     };
+    // Before any thread: it would take a signal that nobody hears yet.
+    let held = match Held::hold() {
+        Ok(held) => held,
+        Err(error) => return cannot_start(format_args!("cannot hold signals: {error}")),
+    };
     let runtime = match runtime(&loaded.text) {
         Ok(runtime) => runtime,
         Err(error) => return cannot_start(format_args!("cannot start the runtime: {error}")),
@@ -92,7 +97,7 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
         exporters,
         level: of_log(&telemetry),
     };
-    let node = live(&args, loaded, material, alive);
+    let node = live(&args, loaded, material, alive, held);
     let lived = catch_unwind(AssertUnwindSafe(|| runtime.block_on(node)));
     // Whatever still blocks a thread has had its time.
     runtime.shutdown_timeout(Duration::from_millis(100));
@@ -137,9 +142,10 @@ async fn live(
     loaded: Loaded<NodeText>,
     material: Material,
     _alive: Alive,
+    held: Held,
 ) -> Exit {
     // Before anything else: from here on a signal is a request, not an end.
-    let signals = match Signals::listen() {
+    let signals = match Signals::listen(held) {
         Ok(signals) => signals,
         Err(error) => return cannot_start(format_args!("cannot listen to signals: {error}")),
     };
