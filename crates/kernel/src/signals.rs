@@ -20,8 +20,8 @@ pub enum Asked {
 
 /// The signals the node listens to, kept back while nobody is there to hear them.
 ///
-/// Between the moment a handler is set and the one it knows what to do, it would take a signal and lose it; and who waits
-/// for signals does not hear those that came before. What is kept back comes when all of it stands.
+/// Between the moment a handler is set and the one it knows what to do, it would take a signal and lose it; and who
+/// waits for signals does not hear those that came before. What is kept back comes when all of it stands.
 pub struct Held {
     /// They are kept back from the thread that asked for it, and from those it starts.
     of_this_thread: PhantomData<*const ()>,
