@@ -55,14 +55,13 @@ fn log_of(length: Duration) -> Result<String, String> {
     };
     let server = launch.start(port)?;
     let target = server.address();
-    let stream = |name: &str, rate_per_s, host| Stream {
-        name: name.to_owned(),
-        rate_per_s,
-        bursts: None,
-        until: Duration::MAX,
-        request: request("GET", target, "/work", &[("X-Tenant", name)], b""),
-        source: Ipv4Addr::new(127, 5, 0, host),
-        retries: 0,
+    let stream = |name: &str, rate_per_s, host| {
+        Stream::steady(
+            name,
+            rate_per_s,
+            request("GET", target, "/work", &[("X-Tenant", name)], b""),
+            Ipv4Addr::new(127, 5, 0, host),
+        )
     };
     let outcome = Outcome::of(&Plan {
         target,

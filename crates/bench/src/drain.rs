@@ -102,15 +102,12 @@ fn end(stand: &Stand, contender: &Contender) -> Result<Ending, String> {
     let server = start(stand, contender.kind)?;
     let plan = Plan {
         target: server.address(),
-        streams: vec![Stream {
-            name: "all".to_owned(),
-            rate_per_s: RATE_PER_S,
-            bursts: None,
-            until: LENGTH,
-            request: request("GET", server.address(), PATH, &[("X-Tenant", "all")], b""),
-            source: Ipv4Addr::new(127, 3, 0, 1),
-            retries: 0,
-        }],
+        streams: vec![Stream::steady(
+            "all",
+            RATE_PER_S,
+            request("GET", server.address(), PATH, &[("X-Tenant", "all")], b""),
+            Ipv4Addr::new(127, 3, 0, 1),
+        )],
         warm_up: Duration::ZERO,
         length: LENGTH,
         patience: Duration::from_millis(1_500),

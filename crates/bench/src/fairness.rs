@@ -129,13 +129,13 @@ fn shares(contender: Contender, length: Duration) -> Result<Shares, String> {
 
 fn streams(target: SocketAddr, leaves: Duration) -> Vec<Stream> {
     let stream = |((name, _), index): (&(&str, u32), u8)| Stream {
-        name: (*name).to_owned(),
-        rate_per_s: RATE_PER_S,
-        bursts: None,
         until: if index == 1 { leaves } else { Duration::MAX },
-        request: request("GET", target, "/work", &[("X-Tenant", *name)], b""),
-        source: Ipv4Addr::new(127, 1, index, 1),
-        retries: 0,
+        ..Stream::steady(
+            name,
+            RATE_PER_S,
+            request("GET", target, "/work", &[("X-Tenant", *name)], b""),
+            Ipv4Addr::new(127, 1, index, 1),
+        )
     };
     WEIGHTS.iter().zip(1..).map(stream).collect()
 }

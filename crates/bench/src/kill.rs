@@ -160,14 +160,13 @@ fn under_load<T: Send>(
 }
 
 fn over_http(target: SocketAddr, length: Duration) -> Result<Toll, String> {
-    let stream = |method: &str, rate: u64, host: u8| Stream {
-        name: method.to_owned(),
-        rate_per_s: rate as f64,
-        bursts: None,
-        until: length,
-        request: request(method, target, PATH, &[], b""),
-        source: Ipv4Addr::new(127, 3, 0, host),
-        retries: 0,
+    let stream = |method: &str, rate: u64, host: u8| {
+        Stream::steady(
+            method,
+            rate as f64,
+            request(method, target, PATH, &[], b""),
+            Ipv4Addr::new(127, 3, 0, host),
+        )
     };
     let outcome = Outcome::of(&Plan {
         target,

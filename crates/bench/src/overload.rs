@@ -20,7 +20,6 @@ use crate::peers::OTHER_CORE;
 use crate::results::{self, Wanted};
 use contender::Contender;
 use row::Row;
-use scenario::Scenario;
 
 /// What it is called by.
 pub const NAME: &str = "overload";
@@ -76,11 +75,11 @@ fn chosen(effort: Effort, wanted: &Wanted) -> Wanted {
 fn measured(length: Length, json: bool, wanted: Wanted) -> Vec<Row> {
     let mut rows = Vec::new();
     for contender in Contender::ALL {
-        for scenario in Scenario::ALL {
-            if !scenario.suits(contender) || !wanted.has(&[contender.name(), scenario.name()]) {
+        for scenario in &scenario::ALL {
+            if !scenario.suits(contender) || !wanted.has(&[contender.name(), scenario.name]) {
                 continue;
             }
-            eprintln!("{}: {}", contender.name(), scenario.name());
+            eprintln!("{}: {}", contender.name(), scenario.name);
             match run::run(contender, scenario, length) {
                 Ok(row) => {
                     if json {

@@ -87,7 +87,7 @@ clients that have left. Requests leave by the clock, whatever became of earlier 
 instant; clients leave after 1.5 s. *Goodput*: answers in time, of all tenants. *Refusal p99*: how soon a refused
 tenant knew. *Gave up*: requests without any answer in time. *Wasted*: the part of the origin's work whose client had
 left. *Late*: how late the generator itself was at the 99th percentile; past 5 ms a row is marked invalid.
-S8 to S11 came late, and nothing was tuned for them; S12 found faults that were mended.
+S8 to S11 came late, and nothing was tuned for them; S12 found faults that were mended; S13 to S19 came last of all.
 
 ";
 

@@ -150,15 +150,12 @@ fn load(server: &Running, length: Duration) -> Result<Outcome, String> {
     let (target, path) = (server.address(), format!("/bytes/{BYTES}"));
     let plan = Plan {
         target,
-        streams: vec![Stream {
-            name: "all".to_owned(),
-            rate_per_s: RATE_PER_S,
-            bursts: None,
-            until: Duration::MAX,
-            request: request("GET", target, &path, &[("X-Tenant", "all")], b""),
-            source: Ipv4Addr::new(127, 4, 0, 1),
-            retries: 0,
-        }],
+        streams: vec![Stream::steady(
+            "all",
+            RATE_PER_S,
+            request("GET", target, &path, &[("X-Tenant", "all")], b""),
+            Ipv4Addr::new(127, 4, 0, 1),
+        )],
         warm_up: length / 5,
         length,
         patience: Duration::from_millis(1_500),

@@ -124,14 +124,13 @@ fn sample(server: &Standing, rate: u32, length: Duration) -> Result<Sample, Stri
 fn plan(target: SocketAddr, rate: u32, length: Duration) -> Plan {
     let eagerness = |client: u8| 1.0 + (UNEVEN - 1.0) * f64::from(client) / f64::from(CLIENTS - 1);
     let all: f64 = (0..CLIENTS).map(eagerness).sum();
-    let stream = |client: u8| Stream {
-        name: format!("client {client}"),
-        rate_per_s: f64::from(rate) * eagerness(client) / all,
-        bursts: None,
-        until: Duration::MAX,
-        request: request("GET", target, PATH, &[("X-Tenant", "all")], b""),
-        source: Ipv4Addr::new(127, 5, client, 1),
-        retries: 0,
+    let stream = |client: u8| {
+        Stream::steady(
+            &format!("client {client}"),
+            f64::from(rate) * eagerness(client) / all,
+            request("GET", target, PATH, &[("X-Tenant", "all")], b""),
+            Ipv4Addr::new(127, 5, client, 1),
+        )
     };
     Plan {
         target,

@@ -144,15 +144,12 @@ fn others(server: &Running, length: Duration) -> Result<f64, String> {
     let target = server.address();
     let plan = Plan {
         target,
-        streams: vec![Stream {
-            name: "others".to_owned(),
-            rate_per_s: RATE_PER_S,
-            bursts: None,
-            until: Duration::MAX,
-            request: request("GET", target, "/bytes/1024", &[("X-Tenant", "others")], b""),
-            source: Ipv4Addr::new(127, 4, 0, 1),
-            retries: 0,
-        }],
+        streams: vec![Stream::steady(
+            "others",
+            RATE_PER_S,
+            request("GET", target, "/bytes/1024", &[("X-Tenant", "others")], b""),
+            Ipv4Addr::new(127, 4, 0, 1),
+        )],
         warm_up: length / 10,
         length,
         patience: Duration::from_millis(1_500),

@@ -116,15 +116,12 @@ fn start(origin: SocketAddr) -> Result<Running, String> {
 fn hits(target: SocketAddr, length: Duration) -> Result<Option<(f64, u64)>, String> {
     let outcome = Outcome::of(&Plan {
         target,
-        streams: vec![Stream {
-            name: "hits".to_owned(),
-            rate_per_s: RATE,
-            bursts: None,
-            until: length,
-            request: request("GET", target, "/o/hit", &[], b""),
-            source: Ipv4Addr::LOCALHOST,
-            retries: 0,
-        }],
+        streams: vec![Stream::steady(
+            "hits",
+            RATE,
+            request("GET", target, "/o/hit", &[], b""),
+            Ipv4Addr::LOCALHOST,
+        )],
         warm_up: length / 5,
         length,
         patience: PATIENCE,

@@ -35,15 +35,12 @@ impl Manual {
         let length = Duration::from_secs_f64(self.seconds.clamp(0.1, 3_600.0));
         let outcome = Outcome::of(&Plan {
             target: self.target,
-            streams: vec![Stream {
-                name: "all".to_owned(),
-                rate_per_s: self.rate_per_s,
-                bursts: None,
-                until: length,
-                request: request("GET", self.target, &self.path, headers, b""),
-                source: Ipv4Addr::new(127, 1, 0, 1),
-                retries: 0,
-            }],
+            streams: vec![Stream::steady(
+                "all",
+                self.rate_per_s,
+                request("GET", self.target, &self.path, headers, b""),
+                Ipv4Addr::new(127, 1, 0, 1),
+            )],
             warm_up: Duration::ZERO,
             length,
             patience: Duration::from_millis(1_500),

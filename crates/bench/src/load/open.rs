@@ -18,8 +18,8 @@ pub struct Stream {
     pub name: String,
     /// How often it asks.
     pub rate_per_s: f64,
-    /// In which part of the time it does; always when absent.
-    pub bursts: Option<Bursts>,
+    /// When it does.
+    pub rhythm: Rhythm,
     /// When it stops, counted from the start; at the end at the latest.
     pub until: Duration,
     /// Its request.
@@ -28,6 +28,32 @@ pub struct Stream {
     pub source: Ipv4Addr,
     /// Whether it comes again when it was told when; at most so often.
     pub retries: u8,
+}
+
+impl Stream {
+    /// At equal distances until the load ends, and never again where it was refused.
+    pub fn steady(name: &str, rate_per_s: f64, request: Vec<u8>, source: Ipv4Addr) -> Self {
+        Self {
+            name: name.to_owned(),
+            rate_per_s,
+            rhythm: Rhythm::Steady,
+            until: Duration::MAX,
+            request,
+            source,
+            retries: 0,
+        }
+    }
+}
+
+/// When requests of a rate come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rhythm {
+    /// At equal distances.
+    Steady,
+    /// So within bursts, and not between them.
+    Bursts(Bursts),
+    /// As those of many who know nothing of each other: each at any moment as likely as at any other.
+    Chance,
 }
 
 /// Requests that come for a while at the beginning of each period.

@@ -29,6 +29,8 @@ pub(super) enum Asked {
     Control {
         places: Option<usize>,
         service: Option<Duration>,
+        /// Whether all are begun at once, and more than there are places make each other slow.
+        crowds: Option<bool>,
     },
     Stats,
     Unknown,
@@ -57,6 +59,7 @@ impl Asked {
             "/control" => Self::Control {
                 places: number("places").map(|places| places as usize),
                 service: time("service_ms"),
+                crowds: number("crowds").map(|crowds| crowds == 1),
             },
             "/stats" => Self::Stats,
             _ => Self::Unknown,

@@ -1,4 +1,5 @@
-//! A server of limited capacity as arithmetic: so many places, first come first served.
+//! A server of limited capacity as arithmetic: so many places, first come first served; or a crowd in which everybody is
+//! begun at once and makes the others slow.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -8,6 +9,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Places {
     limit: usize,
+    crowds: bool,
     waiting: VecDeque<Job>,
     busy: BinaryHeap<Reverse<(Duration, u64)>>,
 }
@@ -23,6 +25,7 @@ impl Places {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
+            crowds: false,
             waiting: VecDeque::new(),
             busy: BinaryHeap::new(),
         }
@@ -31,6 +34,12 @@ impl Places {
     /// Fewer places let the work under way finish; more are filled at once.
     pub(super) fn resize(&mut self, limit: usize, now: Duration) {
         self.limit = limit;
+        self.fill(now);
+    }
+
+    /// Who is inside stays until then; who comes is begun at once, or has to wait as before.
+    pub(super) fn crowd(&mut self, crowds: bool, now: Duration) {
+        self.crowds = crowds;
         self.fill(now);
     }
 
@@ -65,12 +74,18 @@ impl Places {
     }
 
     fn fill(&mut self, free_since: Duration) {
-        while self.busy.len() < self.limit
+        while (self.crowds || self.busy.len() < self.limit)
             && let Some(job) = self.waiting.pop_front()
         {
-            let due = job.arrived.max(free_since) + job.service;
+            let due = job.arrived.max(free_since) + job.service.mul_f64(self.slowness());
             self.busy.push(Reverse((due, job.client)));
         }
+    }
+
+    /// By the square of how crowded it is: twice as many inside get half as much done together.
+    fn slowness(&self) -> f64 {
+        let crowd = (self.busy.len() + 1) as f64 / self.limit as f64;
+        crowd.max(1.0).powi(2)
     }
 }
 
@@ -117,5 +132,16 @@ mod tests {
         assert_eq!(finished(&mut places, 40).len(), 1);
         places.resize(5, ms(40));
         assert_eq!(finished(&mut places, 60).len(), 5);
+    }
+
+    #[test]
+    fn in_a_crowd_nobody_waits_and_twice_as_many_get_half_as_much_done() {
+        let mut places = Places::new(2);
+        places.crowd(true, ms(0));
+        (0..4).for_each(|client| places.arrive(client, ms(20), ms(0)));
+        assert_eq!(places.waiting(), 0);
+        assert_eq!(finished(&mut places, 20), [0, 1]);
+        assert_eq!(finished(&mut places, 45), [2]);
+        assert_eq!(finished(&mut places, 80), [3]);
     }
 }

@@ -2,13 +2,14 @@
 
 use super::contender::Contender;
 use super::row::Row;
-use super::scenario::Scenario;
+use super::scenario::{self, Scenario};
 use crate::svg::{Area, Axis, Line, Panel, Scale, Stroke, Svg};
 
 const WIDTH: f64 = 1240.0;
-const HEIGHT: f64 = 480.0;
+const HEIGHT: f64 = 536.0;
 const MARGIN: f64 = 24.0;
 const GUTTER: f64 = 52.0;
+const LEGEND_LINES: usize = 7;
 
 /// The whole document.
 pub(super) fn svg(rows: &[Row]) -> String {
@@ -16,15 +17,15 @@ pub(super) fn svg(rows: &[Row]) -> String {
     let title =
         "Overload, measured: a polite tenant beside noisy ones, an origin of 32 places × 20 ms";
     svg.heading(MARGIN, 34.0, 18.0, title);
-    let legend: Vec<String> = Scenario::ALL[..DRAWN]
+    let legend: Vec<String> = scenario::ALL[..DRAWN]
         .iter()
-        .map(|scenario| format!("{} {}", scenario.name(), scenario.about()))
+        .map(|scenario| format!("{} {}", scenario.name, scenario.about))
         .collect();
-    for (line, scenarios) in legend.chunks(DRAWN.div_ceil(3)).enumerate() {
+    for (line, scenarios) in legend.chunks(DRAWN.div_ceil(LEGEND_LINES)).enumerate() {
         let y = 52.0 + 14.0 * line as f64;
         svg.text(MARGIN, y, 10.0, "start", &scenarios.join(" · "));
     }
-    svg.legend(MARGIN, 104.0, 170.0, &Contender::ALL.map(stroke));
+    svg.legend(MARGIN, 160.0, 170.0, &Contender::ALL.map(stroke));
     let panels = [
         panel(rows, "Polite tenant: answered in time", percent(), |row| {
             row.polite_ok_percent
@@ -46,7 +47,7 @@ pub(super) fn svg(rows: &[Row]) -> String {
     for (index, panel) in panels.iter().enumerate() {
         let area = Area {
             left: MARGIN + cell * index as f64 + GUTTER,
-            top: 136.0,
+            top: 192.0,
             width: cell - GUTTER - 14.0,
             height: 280.0,
         };
@@ -55,8 +56,8 @@ pub(super) fn svg(rows: &[Row]) -> String {
     svg.finish()
 }
 
-/// S0 to S12; the others ask other questions.
-const DRAWN: usize = 13;
+/// S0 to S19; the others ask other questions.
+const DRAWN: usize = 20;
 
 fn panel(
     rows: &[Row],
@@ -66,13 +67,13 @@ fn panel(
 ) -> Panel<'static> {
     let line = |contender: Contender| {
         let at = |(index, scenario): (usize, &Scenario)| {
-            let names = (contender.name(), scenario.name());
+            let names = (contender.name(), scenario.name);
             let row = rows
                 .iter()
                 .find(|row| (row.contender.as_str(), row.scenario.as_str()) == names);
             row.and_then(value).map(|value| (index as f64, value))
         };
-        let scenarios = Scenario::ALL[..DRAWN].iter().enumerate();
+        let scenarios = scenario::ALL[..DRAWN].iter().enumerate();
         Line {
             stroke: stroke(contender),
             points: scenarios.filter_map(at).collect(),
@@ -83,7 +84,7 @@ fn panel(
         label: "scenario",
         scale: Scale::Linear,
         from: -0.3,
-        to: 12.3,
+        to: 19.3,
         marks: &[
             (0.0, "S0"),
             (1.0, "S1"),
@@ -98,6 +99,13 @@ fn panel(
             (10.0, "S10"),
             (11.0, "S11"),
             (12.0, "S12"),
+            (13.0, "S13"),
+            (14.0, "S14"),
+            (15.0, "S15"),
+            (16.0, "S16"),
+            (17.0, "S17"),
+            (18.0, "S18"),
+            (19.0, "S19"),
         ],
     };
     Panel {

@@ -49,7 +49,7 @@ impl Keyed for Row {
 impl Row {
     pub(super) fn new(
         contender: Contender,
-        scenario: Scenario,
+        scenario: &Scenario,
         outcome: &Outcome,
         wasted_percent: f64,
     ) -> Self {
@@ -75,7 +75,7 @@ impl Row {
         let capacity = scenario.capacity_per_s();
         Self {
             contender: contender.name().to_owned(),
-            scenario: scenario.name().to_owned(),
+            scenario: scenario.name.to_owned(),
             polite_ok_percent: polite.map(|polite| rounded(polite.ok_percent())),
             polite_p50_ms: of_polite(0.5),
             polite_p99_ms: of_polite(0.99),

@@ -1,19 +1,24 @@
 //! One contender in one scenario, from a fresh origin to a row.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use testkit::process::Port;
 
 use super::contender::Contender;
 use super::row::Row;
-use super::scenario::{Change, Scenario, WEIGHTS};
+use super::scenario::{Change, Scenario, WEIGHTS, When};
 use super::{CONNECTIONS_MAX, Length, PATIENCE};
 use crate::load::open::{Outcome, Plan};
 use crate::load::wire::ask;
 use crate::origin::{last_words, start as start_origin};
 use crate::peers::{Door, Launch, OTHER_CORE, Place};
 
-pub(super) fn run(contender: Contender, scenario: Scenario, length: Length) -> Result<Row, String> {
+pub(super) fn run(
+    contender: Contender,
+    scenario: &Scenario,
+    length: Length,
+) -> Result<Row, String> {
     let reserve = || Port::reserve().map_err(|error| format!("no port is free: {error}"));
     let (origin_port, port) = (reserve()?, reserve()?);
     let (process, origin) = (start_origin(&origin_port, OTHER_CORE)?, origin_port.addr());
@@ -30,12 +35,14 @@ pub(super) fn run(contender: Contender, scenario: Scenario, length: Length) -> R
         under: &[],
     };
     let server = launch.start(port)?;
-    let change = scenario.change().map(|change| {
-        std::thread::spawn(move || {
-            std::thread::sleep(length.warm_up / 3);
-            apply(origin, change)
-        })
-    });
+    let changes = scenario.changes;
+    let (before, later): (Vec<Change>, Vec<Change>) = changes
+        .iter()
+        .partition(|change| change.when == When::Before);
+    for change in before {
+        apply(origin, change)?;
+    }
+    let changing = std::thread::spawn(move || change_later(origin, &later, length));
     let outcome = Outcome::of(&Plan {
         target: server.address(),
         streams: scenario.streams(server.address(), length),
@@ -45,17 +52,33 @@ pub(super) fn run(contender: Contender, scenario: Scenario, length: Length) -> R
         connections_max: CONNECTIONS_MAX,
     });
     let outcome = outcome.map_err(|error| format!("the load could not be sent: {error}"))?;
-    if let Some(change) = change {
-        let changed = change.join().map_err(|_| "the origin was not changed")?;
-        changed?;
-    }
+    changing
+        .join()
+        .map_err(|_| "the origin was not changed")??;
     let wasted_percent = wasted_percent(origin).ok_or_else(|| last_words(&process))?;
     Ok(Row::new(contender, scenario, &outcome, wasted_percent))
 }
 
+fn change_later(origin: SocketAddr, changes: &[Change], length: Length) -> Result<(), String> {
+    let began = Instant::now();
+    for change in changes {
+        let when = match change.when {
+            When::Before => Duration::ZERO,
+            When::WarmingUp => length.warm_up / 3,
+            When::Counted => length.warm_up,
+        };
+        std::thread::sleep(when.saturating_sub(began.elapsed()));
+        apply(origin, *change)?;
+    }
+    Ok(())
+}
+
 fn apply(origin: SocketAddr, change: Change) -> Result<(), String> {
-    let (places, service_ms) = (change.places, change.service.as_millis());
-    let path = format!("/control?places={places}&service_ms={service_ms}");
+    let Change {
+        places, service_ms, ..
+    } = change;
+    let crowds = u8::from(change.crowds);
+    let path = format!("/control?places={places}&service_ms={service_ms}&crowds={crowds}");
     match ask(origin, &path) {
         Ok((200, _)) => Ok(()),
         other => Err(format!("the origin was not changed: {other:?}")),

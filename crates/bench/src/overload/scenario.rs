@@ -1,229 +1,370 @@
-//! Who asks for how much, and what happens to the origin meanwhile.
+//! Who asks for how much, what happens to the origin meanwhile, and what is promised.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use super::contender::Contender;
-use super::{CAPACITY_PER_S, Length, SERVICE};
-use crate::load::open::{Bursts, Stream};
+use super::{CAPACITY_PER_S, Length};
+use crate::load::open::{Bursts, Rhythm, Stream};
 use crate::load::request;
 use crate::peers::Kind;
 
 /// What is tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scenario {
-    Alone,
-    OneNoisy,
-    EightNoisy,
-    Slower,
-    Costly,
-    ManyNoisy,
-    Fewer,
-    TenTimes,
-    Uneven,
-    Bursts,
-    TwoWeights,
-    Failing,
-    CostlyFewer,
-    Words,
-    Weights,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scenario {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    /// How often the polite one asks; nought: there is none.
+    polite_per_s: f64,
+    polite_path: &'static str,
+    others: &'static [Others],
+    /// When the noisy ones come.
+    rhythm: Rhythm,
+    pub(super) changes: &'static [Change],
+    /// What the origin can answer while it is counted, in parts of what it usually can. Absent where requests cost
+    /// different amounts, or nobody asks for all of it.
+    capacity: Option<f64>,
+    pub(super) promise: Promise,
 }
 
-/// What becomes of the origin at the end of the first third of the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Change {
-    pub(super) places: usize,
-    pub(super) service: Duration,
-}
-
-/// Others than the polite one.
-struct Noise {
+/// So many tenants who ask for the same.
+#[derive(Clone, Copy, Debug)]
+struct Others {
     tenants: usize,
+    /// Numbered where absent.
+    name: Option<&'static str>,
     rate_per_s: f64,
     path: &'static str,
 }
 
+/// What becomes of the origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) when: When,
+    pub(super) places: usize,
+    pub(super) service_ms: u64,
+    /// Whether from then on all are begun at once, and more than there are places make each other slow.
+    pub(super) crowds: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// It was so before anybody asked.
+    Before,
+    /// At the end of the first third of the warm-up.
+    WarmingUp,
+    /// When it begins to be counted.
+    Counted,
+}
+
+/// What is promised of ours; what is absent is only reported.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Promise {
+    pub(super) polite_ok_percent: Option<f64>,
+    pub(super) polite_p50_ms: Option<f64>,
+    pub(super) polite_p99_ms: Option<f64>,
+    /// Of what the origin can do.
+    pub(super) goodput_percent: Option<f64>,
+    pub(super) refusal_p99_ms: Option<f64>,
+}
+
+pub(super) const NOTHING: Promise = Promise {
+    polite_ok_percent: None,
+    polite_p50_ms: None,
+    polite_p99_ms: None,
+    goodput_percent: None,
+    refusal_p99_ms: None,
+};
+
+/// Everybody polite is answered, and nearly all of the origin is of use to somebody.
+const SERVED: Promise = Promise {
+    polite_ok_percent: Some(99.9),
+    goodput_percent: Some(95.0),
+    refusal_p99_ms: Some(5.0),
+    ..NOTHING
+};
+
+/// And who is polite hardly notices the others.
+const UNNOTICED: Promise = Promise {
+    polite_p99_ms: Some(30.0),
+    ..SERVED
+};
+
 pub(super) const POLITE: &str = "polite";
 /// Tenants with shares of their own.
 pub(super) const WEIGHTS: [(&str, u32); 2] = [("gold", 4), ("silver", 1)];
+/// Names that are asked for by themselves.
+pub(super) const ALONE: &str = "S0";
+pub(super) const WORDS: &str = "words";
 
 const BURSTS: Bursts = Bursts {
     period: Duration::from_secs(2),
     length: Duration::from_millis(500),
 };
 
-impl Scenario {
-    pub(super) const ALL: [Self; 15] = [
-        Self::Alone,
-        Self::OneNoisy,
-        Self::EightNoisy,
-        Self::Slower,
-        Self::Costly,
-        Self::ManyNoisy,
-        Self::Fewer,
-        Self::TenTimes,
-        Self::Uneven,
-        Self::Bursts,
-        Self::TwoWeights,
-        Self::Failing,
-        Self::CostlyFewer,
-        Self::Words,
-        Self::Weights,
-    ];
+/// A polite tenant, nobody beside it, an origin that stays as it is.
+const CALM: Scenario = Scenario {
+    name: "",
+    about: "",
+    polite_per_s: 160.0,
+    polite_path: "/work",
+    others: &[],
+    rhythm: Rhythm::Steady,
+    changes: &[],
+    capacity: Some(1.0),
+    promise: NOTHING,
+};
 
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Alone => "S0",
-            Self::OneNoisy => "S1",
-            Self::EightNoisy => "S2",
-            Self::Slower => "S3",
-            Self::Costly => "S4",
-            Self::ManyNoisy => "S5",
-            Self::Fewer => "S6",
-            Self::TenTimes => "S7",
-            Self::Uneven => "S8",
-            Self::Bursts => "S9",
-            Self::TwoWeights => "S10",
-            Self::Failing => "S11",
-            Self::CostlyFewer => "S12",
-            Self::Words => "words",
-            Self::Weights => "weights",
-        }
+const fn noisy(tenants: usize, rate_per_s: f64, path: &'static str) -> Others {
+    Others {
+        tenants,
+        name: None,
+        rate_per_s,
+        path,
     }
+}
 
-    pub(super) fn about(self) -> &'static str {
-        match self {
-            Self::Alone => "a polite tenant alone, 160/s",
-            Self::OneNoisy => "beside one noisy tenant of 4,800/s",
-            Self::EightNoisy => "beside eight of 600/s",
-            Self::Slower => "as S1, while the origin slows down to 40 ms",
-            Self::Costly => "beside one of 150/s whose requests take 640 ms",
-            Self::ManyNoisy => "40/s, beside twenty-four of 190/s",
-            Self::Fewer => "40/s, beside one of 1,200/s, while the origin shrinks to 8 places",
-            Self::TenTimes => "beside one of ten times the capacity, 16,000/s",
-            Self::Uneven => "as S1, where nine in ten take 10 ms and one 110 ms",
-            Self::Bursts => "beside one of 9,600/s for half a second in every two",
-            Self::TwoWeights => "beside two of 2,400/s, of weights 4 and 1",
-            Self::Failing => "as S1, where one answer in twenty is an error",
-            Self::CostlyFewer => "as S4, while the origin shrinks to 16 places",
-            Self::Words => "a burst of twice the capacity that comes again when it was told to",
-            Self::Weights => "two tenants of weights 4 and 1, each of 2,400/s",
-        }
+const fn weighted(index: usize) -> Others {
+    Others {
+        name: Some(WEIGHTS[index].0),
+        ..noisy(1, 2_400.0, "/work")
+    }
+}
+
+const fn becomes(when: When, places: usize, service_ms: u64) -> Change {
+    Change {
+        when,
+        places,
+        service_ms,
+        crowds: false,
+    }
+}
+
+pub(super) const ALL: [Scenario; 22] = [
+    Scenario {
+        name: ALONE,
+        about: "a polite tenant alone, 160/s",
+        capacity: None,
+        ..CALM
+    },
+    Scenario {
+        name: "S1",
+        about: "beside one noisy tenant of 4,800/s",
+        others: &[noisy(1, 4_800.0, "/work")],
+        promise: UNNOTICED,
+        ..CALM
+    },
+    Scenario {
+        name: "S2",
+        about: "beside eight of 600/s",
+        others: &[noisy(8, 600.0, "/work")],
+        promise: UNNOTICED,
+        ..CALM
+    },
+    Scenario {
+        name: "S3",
+        about: "as S1, while the origin slows down to 40 ms",
+        others: &[noisy(1, 4_800.0, "/work")],
+        changes: &[becomes(When::WarmingUp, 32, 40)],
+        capacity: Some(0.5),
+        promise: SERVED,
+        ..CALM
+    },
+    Scenario {
+        name: "S4",
+        about: "beside one of 150/s whose requests take 640 ms",
+        others: &[noisy(1, 150.0, "/work?ms=640")],
+        capacity: None,
+        promise: Promise {
+            polite_p99_ms: Some(60.0),
+            ..SERVED
+        },
+        ..CALM
+    },
+    Scenario {
+        name: "S5",
+        about: "40/s, beside twenty-four of 190/s",
+        polite_per_s: 40.0,
+        others: &[noisy(24, 190.0, "/work")],
+        promise: UNNOTICED,
+        ..CALM
+    },
+    Scenario {
+        name: "S6",
+        about: "40/s, beside one of 1,200/s, while the origin shrinks to 8 places",
+        polite_per_s: 40.0,
+        others: &[noisy(1, 1_200.0, "/work")],
+        changes: &[becomes(When::WarmingUp, 8, 20)],
+        capacity: Some(0.25),
+        promise: Promise {
+            polite_p50_ms: Some(35.0),
+            ..SERVED
+        },
+        ..CALM
+    },
+    Scenario {
+        name: "S7",
+        about: "beside one of ten times the capacity, 16,000/s",
+        others: &[noisy(1, 16_000.0, "/work")],
+        promise: UNNOTICED,
+        ..CALM
+    },
+    Scenario {
+        name: "S8",
+        about: "as S1, where nine in ten take 10 ms and one 110 ms",
+        polite_path: "/work?uneven=1",
+        others: &[noisy(1, 4_800.0, "/work?uneven=1")],
+        ..CALM
+    },
+    Scenario {
+        name: "S9",
+        about: "beside one of 9,600/s for half a second in every two",
+        others: &[noisy(1, 9_600.0, "/work")],
+        rhythm: Rhythm::Bursts(BURSTS),
+        capacity: None,
+        ..CALM
+    },
+    Scenario {
+        name: "S10",
+        about: "beside two of 2,400/s, of weights 4 and 1",
+        others: &[weighted(0), weighted(1)],
+        ..CALM
+    },
+    Scenario {
+        name: "S11",
+        about: "as S1, where one answer in twenty is an error",
+        polite_path: "/work?failing=5",
+        others: &[noisy(1, 4_800.0, "/work?failing=5")],
+        capacity: Some(0.95),
+        ..CALM
+    },
+    Scenario {
+        name: "S12",
+        about: "as S4, while the origin shrinks to 16 places",
+        others: &[noisy(1, 150.0, "/work?ms=640")],
+        changes: &[becomes(When::WarmingUp, 16, 20)],
+        capacity: None,
+        ..CALM
+    },
+    Scenario {
+        name: "S13",
+        about: "as S1, where everybody noisy comes by chance",
+        others: &[noisy(1, 4_800.0, "/work")],
+        rhythm: Rhythm::Chance,
+        ..CALM
+    },
+    Scenario {
+        name: "S14",
+        about: "as S1, while the origin comes back from 8 places to 32",
+        others: &[noisy(1, 4_800.0, "/work")],
+        changes: &[
+            becomes(When::WarmingUp, 8, 20),
+            becomes(When::Counted, 32, 20),
+        ],
+        ..CALM
+    },
+    Scenario {
+        name: "S15",
+        about: "beside one of 4,800/s and one of 150/s whose requests take 640 ms",
+        others: &[noisy(1, 4_800.0, "/work"), noisy(1, 150.0, "/work?ms=640")],
+        capacity: None,
+        ..CALM
+    },
+    Scenario {
+        name: "S16",
+        about: "as S1, before an origin of 4 places of 2 ms",
+        others: &[noisy(1, 6_000.0, "/work")],
+        changes: &[becomes(When::Before, 4, 2)],
+        capacity: Some(2_000.0 / CAPACITY_PER_S),
+        ..CALM
+    },
+    Scenario {
+        name: "S17",
+        about: "16/s, beside one of 480/s, before an origin of 32 places of 200 ms",
+        polite_per_s: 16.0,
+        others: &[noisy(1, 480.0, "/work")],
+        changes: &[becomes(When::Before, 32, 200)],
+        capacity: Some(0.1),
+        ..CALM
+    },
+    Scenario {
+        name: "S18",
+        about: "as S1, before an origin that takes all in at once and slows down by the square of the crowd",
+        others: &[noisy(1, 4_800.0, "/work")],
+        changes: &[Change {
+            crowds: true,
+            ..becomes(When::Before, 32, 20)
+        }],
+        ..CALM
+    },
+    Scenario {
+        name: "S19",
+        about: "10/s of 200 ms, beside one of 4,800/s",
+        polite_per_s: 10.0,
+        polite_path: "/work?ms=200",
+        others: &[noisy(1, 4_800.0, "/work")],
+        capacity: None,
+        ..CALM
+    },
+    Scenario {
+        name: WORDS,
+        about: "a burst of twice the capacity that comes again when it was told to",
+        others: &[noisy(1, 3_200.0, "/work")],
+        capacity: None,
+        ..CALM
+    },
+    Scenario {
+        name: "weights",
+        about: "two tenants of weights 4 and 1, each of 2,400/s",
+        polite_per_s: 0.0,
+        others: &[weighted(0), weighted(1)],
+        ..CALM
+    },
+];
+
+impl Scenario {
+    pub(super) fn of(name: &str) -> Option<&'static Self> {
+        ALL.iter().find(|scenario| scenario.name == name)
     }
 
     /// Only ours knows weights; the others were not asked to.
-    pub(super) fn suits(self, contender: Contender) -> bool {
-        self != Self::Weights || contender.kind() == Kind::Macronode
-    }
-
-    pub(super) fn change(self) -> Option<Change> {
-        match self {
-            Self::Slower => Some(Change {
-                places: super::PLACES,
-                service: SERVICE * 2,
-            }),
-            Self::Fewer => Some(Change {
-                places: super::PLACES / 4,
-                service: SERVICE,
-            }),
-            Self::CostlyFewer => Some(Change {
-                places: super::PLACES / 2,
-                service: SERVICE,
-            }),
-            _ => None,
-        }
+    pub(super) fn suits(&self, contender: Contender) -> bool {
+        self.polite_per_s > 0.0 || contender.kind() == Kind::Macronode
     }
 
     /// What the origin can answer at most, where all requests cost the same.
-    pub(super) fn capacity_per_s(self) -> Option<f64> {
-        match self {
-            Self::Alone | Self::Costly | Self::CostlyFewer | Self::Bursts | Self::Words => None,
-            Self::Failing => Some(CAPACITY_PER_S * 0.95),
-            Self::Slower => Some(CAPACITY_PER_S / 2.0),
-            Self::Fewer => Some(CAPACITY_PER_S / 4.0),
-            _ => Some(CAPACITY_PER_S),
-        }
+    pub(super) fn capacity_per_s(&self) -> Option<f64> {
+        self.capacity.map(|part| part * CAPACITY_PER_S)
     }
 
-    pub(super) fn streams(self, target: SocketAddr, length: Length) -> Vec<Stream> {
-        let weighted = || {
-            WEIGHTS
-                .iter()
-                .zip(1..)
-                .map(|((name, _), index)| stream(target, index, name, 2_400.0, "/work"))
-        };
-        let noise = self.noise();
-        let path = match self {
-            Self::Costly | Self::CostlyFewer => "/work",
-            _ => noise.path,
-        };
-        let polite = stream(target, 0, POLITE, self.polite_rate_per_s(), path);
-        match self {
-            Self::Weights => return weighted().collect(),
-            Self::TwoWeights => return std::iter::once(polite).chain(weighted()).collect(),
-            _ => {}
-        }
-        let noisy = (1..=noise.tenants).map(|index| {
-            let name = format!("noisy-{index}");
-            let noisy = stream(target, index, &name, noise.rate_per_s, noise.path);
-            match self {
-                Self::Words => Stream {
+    pub(super) fn streams(&self, target: SocketAddr, length: Length) -> Vec<Stream> {
+        let polite = stream(target, 0, POLITE, self.polite_per_s, self.polite_path);
+        let each = |others: &'static Others| std::iter::repeat_n(others, others.tenants);
+        let noisy = self.others.iter().flat_map(each).zip(1..);
+        let noisy = noisy.map(|(others, index)| {
+            let name = others
+                .name
+                .map_or_else(|| format!("noisy-{index}"), str::to_owned);
+            let noisy = stream(target, index, &name, others.rate_per_s, others.path);
+            match self.name {
+                WORDS => Stream {
                     until: length.warm_up + length.counted / 2,
                     retries: 3,
                     ..noisy
                 },
-                Self::Bursts => Stream {
-                    bursts: Some(BURSTS),
+                _ => Stream {
+                    rhythm: self.rhythm,
                     ..noisy
                 },
-                _ => noisy,
             }
         });
-        std::iter::once(polite).chain(noisy).collect()
-    }
-
-    fn polite_rate_per_s(self) -> f64 {
-        match self {
-            Self::ManyNoisy | Self::Fewer => 40.0,
-            _ => 160.0,
-        }
-    }
-
-    fn noise(self) -> Noise {
-        let (tenants, rate_per_s) = match self {
-            Self::Alone | Self::Weights | Self::TwoWeights => (0, 0.0),
-            Self::OneNoisy | Self::Slower | Self::Uneven | Self::Failing => (1, 4_800.0),
-            Self::Bursts => (1, CAPACITY_PER_S * 6.0),
-            Self::EightNoisy => (8, 600.0),
-            Self::Costly | Self::CostlyFewer => (1, 150.0),
-            Self::ManyNoisy => (24, 190.0),
-            Self::Fewer => (1, 1_200.0),
-            Self::TenTimes => (1, CAPACITY_PER_S * 10.0),
-            Self::Words => (1, CAPACITY_PER_S * 2.0),
-        };
-        let path = match self {
-            Self::Costly | Self::CostlyFewer => "/work?ms=640",
-            Self::Uneven => "/work?uneven=1",
-            Self::Failing => "/work?failing=5",
-            _ => "/work",
-        };
-        Noise {
-            tenants,
-            rate_per_s,
-            path,
-        }
+        let polite = (self.polite_per_s > 0.0).then_some(polite);
+        polite.into_iter().chain(noisy).collect()
     }
 }
 
 /// Each tenant has addresses of its own, as tenants do.
-fn stream(target: SocketAddr, index: usize, name: &str, rate_per_s: f64, path: &str) -> Stream {
-    Stream {
-        name: name.to_owned(),
-        rate_per_s,
-        bursts: None,
-        until: Duration::MAX,
-        request: request("GET", target, path, &[("X-Tenant", name)], b""),
-        source: Ipv4Addr::new(127, 1, index as u8, 1),
-        retries: 0,
-    }
+fn stream(target: SocketAddr, index: u8, name: &str, rate_per_s: f64, path: &str) -> Stream {
+    let asks = request("GET", target, path, &[("X-Tenant", name)], b"");
+    Stream::steady(name, rate_per_s, asks, Ipv4Addr::new(127, 1, index, 1))
 }

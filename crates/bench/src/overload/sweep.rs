@@ -95,14 +95,13 @@ fn point(contender: Contender, load: f64, length: Duration) -> Result<Point, Str
 fn streams(target: SocketAddr, load: f64) -> Vec<Stream> {
     let rest = (CAPACITY_PER_S * load - POLITE_PER_S) / 2.0;
     let tenants = [(POLITE, POLITE_PER_S), ("noisy-1", rest), ("noisy-2", rest)];
-    let stream = |((name, rate_per_s), index): ((&str, f64), u8)| Stream {
-        name: name.to_owned(),
-        rate_per_s,
-        bursts: None,
-        until: Duration::MAX,
-        request: request("GET", target, "/work", &[("X-Tenant", name)], b""),
-        source: Ipv4Addr::new(127, 1, index, 1),
-        retries: 0,
+    let stream = |((name, rate_per_s), index): ((&str, f64), u8)| {
+        Stream::steady(
+            name,
+            rate_per_s,
+            request("GET", target, "/work", &[("X-Tenant", name)], b""),
+            Ipv4Addr::new(127, 1, index, 1),
+        )
     };
     tenants.into_iter().zip(1..).map(stream).collect()
 }

@@ -1,3 +1,4 @@
+use super::scenario::Scenario;
 use super::*;
 use crate::load::open::Outcome;
 use crate::load::tally::{End, Tally, new_histogram};
@@ -29,7 +30,7 @@ const LENGTH: Length = Length {
 fn a_row_says_what_became_of_the_polite_and_of_all() {
     let row = Row::new(
         Contender::HaproxyExpert,
-        Scenario::OneNoisy,
+        Scenario::of("S1").unwrap(),
         &outcome(&["polite", "noisy-1"]),
         0.0,
     );
@@ -50,7 +51,7 @@ fn a_row_says_what_became_of_the_polite_and_of_all() {
 fn weights_are_compared_by_what_was_served() {
     let row = Row::new(
         Contender::OursFound,
-        Scenario::Weights,
+        Scenario::of("weights").unwrap(),
         &outcome(&["gold", "silver"]),
         0.0,
     );
@@ -60,7 +61,7 @@ fn weights_are_compared_by_what_was_served() {
 
 #[test]
 fn every_scenario_but_the_first_asks_for_more_than_there_is() {
-    for scenario in Scenario::ALL {
+    for scenario in &scenario::ALL {
         let target = "127.0.0.1:1".parse().unwrap();
         let streams = scenario.streams(target, LENGTH);
         let asked: f64 = streams.iter().map(|stream| stream.rate_per_s).sum();
@@ -79,7 +80,11 @@ fn every_scenario_but_the_first_asks_for_more_than_there_is() {
 fn what_is_shown_holds_every_row_and_marks_an_invalid_one() {
     let rows: Vec<Row> = Contender::ALL
         .into_iter()
-        .flat_map(|contender| Scenario::ALL.map(|scenario| (contender, scenario)))
+        .flat_map(|contender| {
+            scenario::ALL
+                .iter()
+                .map(move |scenario| (contender, scenario))
+        })
         .filter(|(contender, scenario)| scenario.suits(*contender))
         .map(|(contender, scenario)| {
             Row::new(contender, scenario, &outcome(&["polite", "noisy"]), 0.0)

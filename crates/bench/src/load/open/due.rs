@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use super::{Bursts, Stream};
+use fastrand::Rng;
+
+use super::{Rhythm, Stream};
 
 /// A request on its way. Instants count from the start of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,18 +27,53 @@ pub(super) struct Plea {
 
 #[derive(Debug)]
 pub(super) struct Due {
-    rates: Vec<(f64, Duration, Option<Bursts>)>,
+    comers: Vec<Comer>,
     next: BinaryHeap<Reverse<(Duration, usize, u64)>>,
     again: BinaryHeap<Reverse<(Duration, u64)>>,
     pleas: Vec<Shot>,
 }
 
+/// One stream's requests to come.
+#[derive(Debug)]
+struct Comer {
+    rate_per_s: f64,
+    until: Duration,
+    rhythm: Rhythm,
+    /// When the one before came; who comes by chance is counted on from there.
+    latest: Duration,
+    /// The same in each run.
+    lots: Rng,
+}
+
+impl Comer {
+    /// When the one of this number comes.
+    fn comes(&mut self, number: f64) -> Duration {
+        let steady = Duration::from_secs_f64(number / self.rate_per_s);
+        match self.rhythm {
+            Rhythm::Steady => steady,
+            Rhythm::Bursts(bursts) => bursts.at(steady),
+            Rhythm::Chance => {
+                let gap = -(1.0 - self.lots.f64()).ln() / self.rate_per_s;
+                self.latest += Duration::from_secs_f64(gap);
+                self.latest
+            }
+        }
+    }
+}
+
 impl Due {
     pub(super) fn new(streams: &[Stream], length: Duration) -> Self {
         let mut due = Self {
-            rates: streams
+            comers: streams
                 .iter()
-                .map(|stream| (stream.rate_per_s, stream.until.min(length), stream.bursts))
+                .zip(0..)
+                .map(|(stream, seed)| Comer {
+                    rate_per_s: stream.rate_per_s,
+                    until: stream.until.min(length),
+                    rhythm: stream.rhythm,
+                    latest: Duration::ZERO,
+                    lots: Rng::with_seed(seed),
+                })
                 .collect(),
             next: BinaryHeap::new(),
             again: BinaryHeap::new(),
@@ -49,14 +86,13 @@ impl Due {
     /// Computed from the start, not from the last one: no error adds up. Streams are shifted against
     /// each other, lest equal rates make bursts.
     fn plan(&mut self, stream: usize, index: u64) {
-        let (rate, until, bursts) = self.rates[stream];
-        if rate <= 0.0 {
+        let shift = stream as f64 / self.comers.len() as f64;
+        let comer = &mut self.comers[stream];
+        if comer.rate_per_s <= 0.0 {
             return;
         }
-        let shift = stream as f64 / self.rates.len() as f64;
-        let steady = Duration::from_secs_f64((index as f64 + shift) / rate);
-        let intended = bursts.map_or(steady, |bursts| bursts.at(steady));
-        if intended < until {
+        let intended = comer.comes(index as f64 + shift);
+        if intended < comer.until {
             self.next.push(Reverse((intended, stream, index)));
         }
     }

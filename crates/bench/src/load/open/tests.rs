@@ -3,15 +3,12 @@ use crate::load::request;
 use crate::origin::tests::start;
 
 fn stream(target: SocketAddr, name: &str, rate_per_s: f64, path: &str) -> Stream {
-    Stream {
-        name: name.to_owned(),
+    Stream::steady(
+        name,
         rate_per_s,
-        bursts: None,
-        until: Duration::MAX,
-        request: request("GET", target, path, &[], b""),
-        source: Ipv4Addr::new(127, 1, 0, 1),
-        retries: 0,
-    }
+        request("GET", target, path, &[], b""),
+        Ipv4Addr::new(127, 1, 0, 1),
+    )
 }
 
 fn plan(target: SocketAddr, streams: Vec<Stream>) -> Plan {
@@ -54,6 +51,21 @@ fn bursts_come_at_the_beginning_of_each_period() {
     for (then, expected) in [(0, 0), (499, 499), (500, 2_000), (1_250, 4_250)] {
         assert_eq!(bursts.at(ms(then)), ms(expected));
     }
+}
+
+#[test]
+fn who_comes_by_chance_comes_as_often_and_at_no_equal_distances() {
+    let target = "127.0.0.1:1".parse().unwrap();
+    let mut by_chance = stream(target, "many", 1_000.0, "/work");
+    by_chance.rhythm = Rhythm::Chance;
+    let mut due = due::Due::new(&[by_chance], Duration::from_secs(10));
+    let came: Vec<Duration> =
+        std::iter::from_fn(|| due.pop(Duration::MAX).map(|shot| shot.intended)).collect();
+    assert!((9_500..10_500).contains(&came.len()), "{}", came.len());
+    let gaps = came.windows(2).map(|two| two[1] - two[0]);
+    let long = gaps.filter(|gap| *gap > Duration::from_millis(2)).count();
+    // One in e², that is 1,353 of 10,000.
+    assert!((1_150..1_550).contains(&long), "{long}");
 }
 
 #[test]
