@@ -376,6 +376,7 @@ async fn admit(
     let (slots, usual) = (&backend.body.slots, backend.body.usual.get());
     let asked_at = journey.seen;
     let work = caller.work(latest_start(asked_at, until, usual));
+    let work = work.cost(route.cost);
     match slots.enter(work, usual, asked_at).await {
         Ok(place) => journey.placed(backend, place, asked_at),
         Err(refused) => {

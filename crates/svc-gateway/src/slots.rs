@@ -33,10 +33,10 @@ pub(crate) static ADAPTIVE: LockSpec = LockSpec {
     doc: "what an upstream's limit is found from; each answer adds a sample",
 };
 
-/// Cost units of an ordinary request. Settled costs are fractions of it, so one is not enough.
-pub(crate) const UNIT: u64 = 16;
-/// A request never costs less than a quarter or more than 64 times of what it was taken for.
-const LEAST: f64 = 0.25;
+/// Cost units of an ordinary request. Others cost fractions of it, so one is not enough.
+pub(crate) const UNIT: u64 = 64;
+/// A request costs between a unit and 64 times of an ordinary one, for each that its route says it is.
+const LEAST: f64 = 1.0 / UNIT as f64;
 const MOST: f64 = 64.0;
 
 /// What a client that was refused is told before anything is known of how fast places come free.
@@ -115,9 +115,7 @@ impl Drop for Place {
 impl Place {
     /// Writes down what it has cost, held for so long, in ordinary requests that usually hold one for `usual`.
     pub(crate) fn bill(&mut self, hold: Duration, cost: u64, usual: Duration) {
-        let dearer = hold.as_secs_f64() / usual.as_secs_f64().max(1e-6);
-        let cost = (cost * UNIT) as f64 * dearer.clamp(LEAST, MOST);
-        self.real_cost = Some(cost as u64);
+        self.real_cost = Some(price_of(hold, cost, usual));
     }
 
     /// How long an upstream that does not notice may still be busy with work that nobody waits for any more.
@@ -126,6 +124,12 @@ impl Place {
         let left = usual.checked_sub(now.saturating_sub(self.since))?;
         (left >= SHORT_AFTERMATH).then(|| left.min(LONGEST_AFTERMATH))
     }
+}
+
+/// What a place costs that is held for so long.
+fn price_of(hold: Duration, cost: u64, usual: Duration) -> u64 {
+    let dearer = hold.as_secs_f64() / usual.as_secs_f64().max(1e-6);
+    ((cost * UNIT) as f64 * dearer.clamp(LEAST, MOST)) as u64
 }
 
 impl Slots {
@@ -173,8 +177,9 @@ impl Slots {
         })
     }
 
-    /// A place, in fair order. What it cost is known, and charged, when it is given back. `usual` is how long one is
-    /// held, `asked_at` when the clock was last read. Who finds a place has it from then on.
+    /// A place, in fair order. What it cost is known, and settled, when it is given back; until then a tenant whose
+    /// requests take long owes what they usually cost: or it would have taken all places before the first bill came.
+    /// `usual` is how long one is held, `asked_at` when the clock was last read. Who finds a place has it from then on.
     pub(crate) async fn enter(
         self: &Arc<Self>,
         work: Work,
@@ -202,7 +207,12 @@ impl Slots {
         let until = asked_at + self.longest_wait;
         let until = work.deadline.map_or(until, |deadline| deadline.min(until));
         let waiting = short.then(|| tenants.wait(work.tenant, weight));
-        let work = work.cost(UNIT).deadline(until);
+        let price = match short {
+            true => tenants.hold_expected(work.tenant, asked_at),
+            false => None,
+        };
+        let price = price.map_or(UNIT, |hold| price_of(hold, work.cost, usual));
+        let work = work.cost(price.min(UNIT)).deadline(until);
         let mut acquire = pin!(self.queue.acquire_at(work, asked_at));
         let mut at_once = true;
         let slot = poll_fn(|cx| {
@@ -210,12 +220,14 @@ impl Slots {
             at_once &= polled.is_ready();
             polled
         });
-        let slot = slot.await?;
+        let mut slot = slot.await?;
         if at_once {
             return Ok(self.place(Some(slot), work, sparse, asked_at));
         }
         drop(waiting);
         let mut now = self.timeline.now();
+        // A turn pays for no more than one ordinary request; what is above that is owed.
+        slot.expect(price);
         let waited = short && !sparse && now.saturating_sub(asked_at) > NO_WAIT;
         if waited && let Some(pause) = self.pacer.pause(now, usual, self.limit()) {
             tokio::time::sleep(pause).await;

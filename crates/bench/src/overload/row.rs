@@ -28,6 +28,9 @@ pub(super) struct Row {
     /// Of those who came again when they were told to.
     pub(super) word_kept_at_once_percent: Option<f64>,
     pub(super) word_kept_within_double_percent: Option<f64>,
+    /// What each of two others got, where there are two.
+    #[serde(default)]
+    pub(super) others_per_s: Option<(f64, f64)>,
     /// What the heavier tenant got for each of the lighter one.
     pub(super) weight_ratio: Option<f64>,
     pub(super) late_p99_ms: Option<f64>,
@@ -94,11 +97,22 @@ impl Row {
                 sum(|stream| stream.word.kept_within_double),
                 tried,
             ),
+            others_per_s: others_per_s(outcome),
             weight_ratio: weight_ratio(outcome),
             late_p99_ms: number(outcome.late_p99_ms()),
             valid: outcome.is_valid(),
             measured: crate::results::today(),
         }
+    }
+}
+
+fn others_per_s(outcome: &Outcome) -> Option<(f64, f64)> {
+    let others = outcome.streams.iter();
+    let others: Vec<&Tally> = others.filter(|stream| stream.name != POLITE).collect();
+    let per_s = |stream: &Tally| rounded(stream.ok as f64 / outcome.window.as_secs_f64());
+    match others[..] {
+        [one, other] => Some((per_s(one), per_s(other))),
+        _ => None,
     }
 }
 

@@ -187,8 +187,10 @@ fn cells(row: &Row) -> [String; COLUMNS.len()] {
 /// What only some rows have, and what is wrong with the measurement.
 fn note(row: &Row) -> String {
     let mut notes = Vec::new();
-    if let Some(ratio) = row.weight_ratio {
-        notes.push(format!("served 4:1 as {ratio:.2}:1"));
+    match (row.weight_ratio, row.others_per_s) {
+        (Some(ratio), _) => notes.push(format!("served 4:1 as {ratio:.2}:1")),
+        (None, Some((one, other))) => notes.push(format!("{one:.0}/s and {other:.0}/s")),
+        (None, None) => {}
     }
     if row.scenario == scenario::WORDS {
         let kept = row

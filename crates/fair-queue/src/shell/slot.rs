@@ -24,6 +24,18 @@ impl Slot {
         }
     }
 
+    /// Replaces the expected cost by a better guess while the work goes on: the tenant owes it from now on, and not only
+    /// when the work has ended. Without anybody waiting nobody's share is at stake, and nothing changes.
+    pub fn expect(&mut self, cost: u64) {
+        let Some(shared) = &self.shared else {
+            return;
+        };
+        if cost != self.charge.cost && !shared.word.is_unawaited() {
+            shared.line().queue.settle(self.charge.account(), cost);
+            self.charge.cost = cost;
+        }
+    }
+
     /// Ends the work and replaces its expected cost by the real one.
     #[inline]
     pub fn settle(mut self, real_cost: u64) {

@@ -117,13 +117,17 @@ impl Tenants {
         let entry = self.entry(tenant);
         let running = entry.running.load(Ordering::Relaxed);
         let after = running.checked_sub(entry.waiting.load(Ordering::Relaxed))?;
-        if after == 0 || after as usize > RECENT {
-            return None;
-        }
-        let number = entry.begun.load(Ordering::Relaxed).wrapping_sub(after);
-        let began_ms = entry.began(number).load(Ordering::Relaxed);
-        let held = Duration::from_millis((millis(now).wrapping_sub(began_ms)).into());
+        let held = entry.held_by(after, now)?;
         Some(entry.hold()?.saturating_sub(held))
+    }
+
+    /// How long one more of its requests may take: as long as others did, and as long as one that has not ended yet.
+    pub(super) fn hold_expected(&self, tenant: u64, now: Duration) -> Option<Duration> {
+        let entry = self.entry(tenant);
+        let running = entry.running.load(Ordering::Relaxed);
+        let held = entry.held_by(running, now).unwrap_or_default();
+        let longest = entry.hold().unwrap_or_default().max(held);
+        (!longest.is_zero()).then_some(longest)
     }
 
     /// How many of its requests have a place.
@@ -307,6 +311,23 @@ impl Entry {
 
     fn began(&self, number: u32) -> &AtomicU32 {
         &self.began_ms[number as usize % RECENT]
+    }
+
+    /// For how long the place has been held that was taken as the last but so many. Unknown where more have begun since
+    /// than are remembered.
+    fn held_by(&self, last_but: u32, now: Duration) -> Option<Duration> {
+        if last_but == 0 || last_but as usize > RECENT {
+            return None;
+        }
+        let number = self.begun.load(Ordering::Relaxed).wrapping_sub(last_but);
+        let began_ms = self.began(number).load(Ordering::Relaxed);
+        let held_ms = millis(now).wrapping_sub(began_ms);
+        // Clocks are read before there is an order: who began after this reading has held it for no time.
+        let overtaken = held_ms > u32::MAX / 2;
+        Some(match overtaken {
+            true => Duration::ZERO,
+            false => Duration::from_millis(held_ms.into()),
+        })
     }
 
     fn hold(&self) -> Option<Duration> {
