@@ -215,6 +215,9 @@ where
         let told = seat.begin_answer(&parts, &terms, &body);
         spare::put_fields(parts.headers);
         if seat.send(&mut feed, told.framing, body).await.is_err() {
+            if told.framing == Framing::UntilClose {
+                seat.wire.breaks_off();
+            }
             return After::Lost;
         }
         if told.framing == Framing::Switched {

@@ -134,6 +134,23 @@ impl Socket {
         }
     }
 
+    fn tcp(&self) -> &TcpStream {
+        match self {
+            Socket::Plain(stream) => stream,
+            Socket::Tls(session) => &session.carrier().stream,
+        }
+    }
+
+    /// Whether the peer has closed its side or is gone, also while there is something left to read.
+    pub(crate) fn has_hung_up(&self) -> bool {
+        kernel::net::has_hung_up(self.tcp())
+    }
+
+    /// Has the peer see that it was broken off when this is dropped. Where it cannot, it sees an end.
+    pub(crate) fn break_off(&self) {
+        let _as_well_as_can_be = kernel::net::break_off(self.tcp());
+    }
+
     /// Ready when there may be something to read, an end or an error among it.
     pub(crate) fn poll_heard(&self, cx: &mut Context<'_>) -> Poll<()> {
         match self.bare() {

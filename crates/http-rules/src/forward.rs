@@ -13,7 +13,7 @@ pub use cookies::join_cookies;
 pub use hop_by_hop::{is_hop_by_hop, strip_hop_by_hop};
 pub use origin::{Fields, Forwarding, Hop, is_claim};
 pub use trailers::strip_trailers;
-pub use upgrade::{request_upgrade, requested_upgrade};
+pub use upgrade::{agrees_to_upgrade, request_upgrade, requested_upgrade};
 pub use via::Node;
 
 use http::{HeaderMap, HeaderName};

@@ -1,6 +1,7 @@
 //! Which paths may be routed: those that every server behind reads the same way.
 //!
-//! A path is judged decoded once and forwarded as it came. `%2f` is data (some services keep whole names in one
+//! A path is judged decoded once, and forwarded as it came but for escapes that nothing needs: `/%61dmin` is `/admin`
+//! to every server behind ([`plain`]), so it is so to whoever decides by it. `%2f` is data (some services keep whole names in one
 //! segment) except that it ends a segment when dot segments are looked for: `/a%2f..%2fb` is refused,
 //! `/projects/a%2fb` is not. Empty segments are let through; they match no route that does not ask for them.
 
@@ -98,6 +99,30 @@ pub fn check(raw_path: &[u8]) -> Result<(), BadPath> {
         segment = segment.then(byte)?;
     }
     segment.end()
+}
+
+/// The same path without escapes of letters, digits and `-._~`, which mean the same with and without (RFC 3986, 2.3);
+/// `None` where there are none, and where a `%` escapes nothing: such a path is refused.
+pub fn plain(raw_path: &str) -> Option<String> {
+    let mut parts = raw_path.split('%');
+    let mut plain = parts.next().filter(|before| before.len() < raw_path.len())?.to_owned();
+    for part in parts {
+        let [high, low, ..] = part.as_bytes() else {
+            return None;
+        };
+        let byte = hex(*high).ok()? << 4 | hex(*low).ok()?;
+        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            true => {
+                plain.push(char::from(byte));
+                plain.push_str(&part[2..]);
+            }
+            false => {
+                plain.push('%');
+                plain.push_str(part);
+            }
+        }
+    }
+    (plain.len() < raw_path.len()).then_some(plain)
 }
 
 /// Bytes that mean only themselves: the scan passes over them.

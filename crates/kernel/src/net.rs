@@ -36,9 +36,23 @@ pub fn give_up_after(stream: &TcpStream, patience: std::time::Duration) -> std::
     }
 }
 
+/// Whether the peer of a connection has closed its side or is gone, also while there is something left to read.
+pub fn has_hung_up(stream: &TcpStream) -> bool {
+    socket_of(stream).is_some_and(system::has_hung_up)
+}
+
+/// Has the peer of a connection see that it was broken off when it is dropped, not that it ended.
+pub fn break_off(stream: &TcpStream) -> std::io::Result<()> {
+    match socket_of(stream) {
+        Some(socket) => socket2::SockRef::from(socket).set_linger(Some(std::time::Duration::ZERO)),
+        None => Ok(()),
+    }
+}
+
 mod system {
     use std::io;
     use std::net::{SocketAddr, TcpListener};
+    use std::os::fd::AsRawFd;
 
     use socket2::{SockRef, TcpKeepalive};
     use tokio::net::TcpStream;
@@ -67,6 +81,19 @@ mod system {
     /// Has the system find out when peers are gone without a word; what is accepted inherits it.
     pub(crate) fn outlive(listener: &TcpListener) -> io::Result<()> {
         SockRef::from(listener).set_tcp_keepalive(&questions())
+    }
+
+    /// The system is asked: the runtime tells no more of a socket that has something to read.
+    pub(super) fn has_hung_up(stream: &TcpStream) -> bool {
+        let mut asked = libc::pollfd {
+            fd: stream.as_raw_fd(),
+            events: libc::POLLRDHUP,
+            revents: 0,
+        };
+        // SAFETY: one entry, which outlives the call; it does not wait.
+        let answered = unsafe { libc::poll(&mut asked, 1, 0) };
+        let ended = libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR;
+        answered > 0 && asked.revents & ended != 0
     }
 
     /// A connection that waits. The system is asked, not the runtime: that one pauses after some, and hears of them

@@ -1,6 +1,8 @@
 //! Which headers that mean something to the gateway a head has: one pass over it instead of a lookup for each.
 
-use http::header::{self, HeaderMap, HeaderName};
+use http::Method;
+use http::header::{self, HeaderName};
+use http::request::Parts;
 use http_rules::forward::is_claim;
 
 use crate::plan::Plan;
@@ -41,11 +43,12 @@ impl Heads {
         .and(Self::CLAIM);
 
     /// Looks through a head.
-    pub(crate) fn of(headers: &HeaderMap, plan: &Plan) -> Self {
+    pub(crate) fn of(request: &Parts, plan: &Plan) -> Self {
         let mut seen = Heads::default();
-        for (name, value) in headers {
+        for (name, value) in &request.headers {
             seen = seen.and(identity(name, plan)).and(meaning(name));
-            if *name == header::CONTENT_TYPE && is_call(value) {
+            // Whatever a request says it brings: only by POST is it a call, and its sender reads what calls are told.
+            if *name == header::CONTENT_TYPE && is_call(value) && request.method == Method::POST {
                 seen = seen.and(Heads::CALL);
             }
         }

@@ -18,7 +18,7 @@ use tokio::time::{Instant, Sleep};
 use crate::backend::Backend;
 use crate::forward;
 use crate::kept::Kept;
-use crate::plan::Route;
+use crate::plan::{Plan, Route};
 use crate::reject::Refusal;
 use crate::request::Draft;
 
@@ -72,6 +72,8 @@ pub(crate) struct Intake {
     by: Instant,
     /// Made when it is first waited for: most bodies come with their head.
     alarm: Option<Pin<Box<Sleep>>>,
+    /// Knows which names are ours to say.
+    plan: Option<Arc<Plan>>,
 }
 
 /// Why a body ended early: told to whoever sent it on, since the upstream's side only sees that it did.
@@ -127,6 +129,7 @@ impl Verdict {
 
 /// The body: nothing, all of it where it may be needed twice, or as it comes.
 pub(crate) async fn take_in(
+    plan: &Arc<Plan>,
     draft: &mut Draft,
     backend: &Backend,
     route: &Route,
@@ -137,6 +140,7 @@ pub(crate) async fn take_in(
         return Ok(Taken::nothing());
     };
     let mut intake = Intake::new(upload, draft.most_bytes, by);
+    intake.plan = Some(plan.clone());
     intake.at_its_pace(&draft.parts.headers);
     if route.decode {
         intake.decode(&mut draft.parts.headers)?;
@@ -184,6 +188,7 @@ impl Intake {
             verdict: Arc::default(),
             by,
             alarm: None,
+            plan: None,
         }
     }
 
@@ -272,6 +277,21 @@ impl Intake {
         }
     }
 
+    /// What follows a body says nothing that was asked of its head, or said by us.
+    fn trailers(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        match frame.into_trailers() {
+            Ok(mut trailers) => {
+                strip_trailers(&mut trailers);
+                if let Some(plan) = &self.plan {
+                    trailers.remove(plan.tenant_header());
+                    trailers.remove(&plan.key_header);
+                }
+                Frame::trailers(trailers)
+            }
+            Err(frame) => frame,
+        }
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Spoiled>>> {
         loop {
             let piece = self.piece()?;
@@ -297,7 +317,11 @@ impl Intake {
                         return Poll::Ready(Some(Ok(Frame::data(data))));
                     }
                 }
-                Err(other) => return Poll::Ready(Some(Ok(trailers(other)))),
+                Err(other) => {
+                    // Nobody asks for more behind them: what is decoded has to be whole here.
+                    self.end()?;
+                    return Poll::Ready(Some(Ok(self.trailers(other))));
+                }
             }
         }
     }
@@ -329,16 +353,6 @@ impl Body for Intake {
             None => self.upload.size_hint(),
             Some(_) => SizeHint::default(),
         }
-    }
-}
-
-fn trailers(frame: Frame<Bytes>) -> Frame<Bytes> {
-    match frame.into_trailers() {
-        Ok(mut trailers) => {
-            strip_trailers(&mut trailers);
-            Frame::trailers(trailers)
-        }
-        Err(frame) => frame,
     }
 }
 

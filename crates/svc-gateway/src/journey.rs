@@ -59,7 +59,7 @@ struct Times {
 
 impl Journey {
     pub(crate) fn begin(plan: Arc<Plan>, request: &Parts) -> Box<Self> {
-        let heads = Heads::of(&request.headers, &plan);
+        let heads = Heads::of(request, &plan);
         let Names { id, trace } = naming::name(&request.headers, heads);
         let began = plan.shared.timeline.now();
         let asked = || (request.method.clone(), request.uri.clone());
@@ -116,6 +116,13 @@ impl Journey {
         self.times.upstream_began = place.since;
         self.place = Some(place);
         self.backend = Some(backend.clone());
+    }
+
+    /// It gives its place back as if it had never had it.
+    pub(crate) fn steps_back(&mut self) {
+        if let Some(place) = self.place.take() {
+            place.unused();
+        }
     }
 
     pub(crate) fn gated(&mut self, lease: GateLease) {

@@ -123,10 +123,8 @@ fn identify(plan: &Plan, journey: &Journey, head: &mut Head) {
         // It was shown as a bearer's.
         head.headers.remove(AUTHORIZATION);
     }
-    // Who is known by this very header has said it once, and so.
-    let by_word = how == Some(Method::TrustedHeader);
     if journey.heads.has(Heads::TENANT) {
-        if by_word || tenant.is_some_and(|tenant| is_all(&head.headers, name, tenant)) {
+        if tenant.is_some_and(|tenant| is_all(&head.headers, name, tenant)) {
             return;
         }
         head.headers.remove(name);

@@ -12,6 +12,7 @@ use http::header::{HOST, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response};
 use http_rules::authority::Authority;
+use http_rules::forward::agrees_to_upgrade;
 use http_rules::{deadline, framing, path};
 use kernel::fetch::Spot;
 use tokio::time::Instant;
@@ -28,7 +29,7 @@ use crate::quota::{self, Standing, Window};
 use crate::reject::Refusal;
 use crate::routes::{Found, Question};
 use crate::tunnel::{self, Wish};
-use crate::{dispatch, outbound, respond};
+use crate::{dispatch, outbound, respond, rewrite};
 
 /// The shortest deadline anybody gets: less cannot be kept.
 const LEAST_DEADLINE: Duration = Duration::from_millis(1);
@@ -162,7 +163,7 @@ async fn proceed(
     let wish = asks.then(|| Wish::of(&mut draft.parts)).flatten();
     let by = latest_end(journey.seen, until);
     let by = journey.plan.shared.timeline.instant(by);
-    let payload = intake::take_in(draft, backend, route, by).await?;
+    let payload = intake::take_in(&journey.plan, draft, backend, route, by).await?;
     let mut call = outbound::call(
         journey,
         draft,
@@ -181,6 +182,10 @@ async fn proceed(
     let mut answer = sent.answer?;
     journey.headed(answer.status().as_u16(), answer.body().timing());
     match (wish, answer.body_mut().take_switched()) {
+        // Its client would take what follows for the protocol it asked for.
+        (Some(wish), Some(_)) if !agrees_to_upgrade(answer.headers(), &wish.protocol) => {
+            Err(Refusal::UpstreamGarbage)
+        }
         (Some(wish), Some(switched)) => {
             let headers = std::mem::take(answer.headers_mut());
             Ok(Arrival::Tunnel(wish.granted(switched, headers)))
@@ -211,7 +216,10 @@ pub(crate) struct Draft {
 impl Draft {
     /// What its body may be is not known yet.
     fn of(request: Request<Upload>) -> Self {
-        let (parts, upload) = request.into_parts();
+        let (mut parts, upload) = request.into_parts();
+        if let Some(uri) = rewrite::spelled_plainly(&parts.uri) {
+            parts.uri = uri;
+        }
         Self {
             parts,
             upload: Some(upload),
@@ -360,7 +368,8 @@ fn charge(
     quota::take(&windows, now).map_err(Refusal::OverRate)
 }
 
-/// A place in fair order, then one of the route's.
+/// A place in fair order, then one of the route's. Who has to wait for that holds no place meanwhile, which would stand
+/// empty: it has its turn again when it may use it.
 async fn admit(
     journey: &mut Journey,
     backend: &Arc<Backend>,
@@ -370,24 +379,42 @@ async fn admit(
     if !journey.is_let_in() {
         return Err(Refusal::NodeBusy);
     }
+    let asked_at = journey.seen;
+    take_place(journey, backend, route, until, asked_at).await?;
+    let Some(gate) = &route.gate else {
+        return Ok(());
+    };
+    if let Some(lease) = gate.enter_if_free(journey.seen) {
+        journey.gated(lease.into_owned());
+        return Ok(());
+    }
+    journey.steps_back();
+    let lease = gate.enter_owned(journey.seen, Some(until)).await;
+    let lease = lease.map_err(|busy| Refusal::RouteBusy(busy.retry_after()))?;
+    journey.gated(lease);
+    journey.look();
+    take_place(journey, backend, route, until, asked_at).await
+}
+
+async fn take_place(
+    journey: &mut Journey,
+    backend: &Arc<Backend>,
+    route: &Route,
+    until: Duration,
+    asked_at: Duration,
+) -> Result<(), Refusal> {
     let Some(caller) = &journey.caller else {
         return Err(Refusal::Internal);
     };
     let (slots, usual) = (&backend.body.slots, backend.body.usual.get());
-    let asked_at = journey.seen;
-    let work = caller.work(latest_start(asked_at, until, usual));
+    let work = caller.work(latest_start(journey.seen, until, usual));
     let work = work.cost(route.cost);
-    match slots.enter(work, usual, asked_at).await {
+    match slots.enter(work, usual, journey.seen).await {
         Ok(place) => journey.placed(backend, place, asked_at),
         Err(refused) => {
             let late = journey.look() >= until;
             return Err(turned_away(refused, late, || slots.advice(work, usual)));
         }
-    }
-    if let Some(gate) = &route.gate {
-        let lease = gate.enter_owned(journey.seen, Some(until)).await;
-        let lease = lease.map_err(|busy| Refusal::RouteBusy(busy.retry_after()))?;
-        journey.gated(lease);
     }
     Ok(())
 }

@@ -3,12 +3,24 @@
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::uri::PathAndQuery;
 use http::{StatusCode, Uri};
-use http_rules::path::check;
+use http_rules::path::{check, plain};
 use regex::Regex;
 
 use crate::config::RouteText;
 use crate::reject::Refusal;
 use crate::routes::{Matcher, PathMatch};
+
+/// The target without escapes that nothing needs, if it has any: routes and rules are about what it means.
+pub(crate) fn spelled_plainly(uri: &Uri) -> Option<Uri> {
+    let path = plain(uri.path())?;
+    let target = match uri.query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path,
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(target.try_into().ok()?);
+    Uri::from_parts(parts).ok()
+}
 
 /// What happens to the path.
 #[derive(Clone, Debug)]

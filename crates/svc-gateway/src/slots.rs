@@ -118,6 +118,11 @@ impl Place {
         self.real_cost = Some(price_of(hold, cost, usual));
     }
 
+    /// Nothing was done in it.
+    pub(crate) fn unused(mut self) {
+        self.real_cost = Some(0);
+    }
+
     /// How long an upstream that does not notice may still be busy with work that nobody waits for any more.
     pub(crate) fn aftermath(&self, now: Duration) -> Option<Duration> {
         let usual = self.slots.tenants.hold(self.seat)?;

@@ -75,7 +75,7 @@ impl Feed {
             return self.watch(wire, cx);
         };
         match mail.wish(cx) {
-            Wish::Nothing => return Poll::Pending,
+            Wish::Nothing => return wire.poll_departed(cx).map(|()| Err(Gone)),
             Wish::Never => {
                 self.abandon(wire, cx);
                 return self.watch(wire, cx);
@@ -128,13 +128,13 @@ impl Feed {
 
     /// Whether the client is still there. Of what it asks for next only so much is read.
     fn watch(&self, wire: &mut Wire, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
-        if self.lost || !wire.inbox.is_empty() {
-            return Poll::Pending;
+        if !self.lost && wire.inbox.is_empty() {
+            match ready!(wire.poll_fill(READ_BYTES, cx)) {
+                Ok(1..) => {}
+                Ok(0) | Err(_) => return Poll::Ready(Err(Gone)),
+            }
         }
-        match ready!(wire.poll_fill(READ_BYTES, cx)) {
-            Ok(1..) => Poll::Pending,
-            Ok(0) | Err(_) => Poll::Ready(Err(Gone)),
-        }
+        wire.poll_departed(cx).map(|()| Err(Gone))
     }
 
     /// The answer begins: nobody has to be told to go on any more. Whether a next request can follow as things are.

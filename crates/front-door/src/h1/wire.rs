@@ -20,6 +20,8 @@ use crate::socket::{SIP, Socket, poll_sip};
 
 /// How long someone who has shaken hands may take to ask, while the door closes.
 const FIRST_WORD_TICKS: u32 = 2;
+/// How often it is looked whether someone is still there of whom nothing is read.
+const GLANCE_TICKS: u32 = 5;
 /// Room for what is read, and the least of it that is worth a read.
 pub(super) const READ_BYTES: usize = spare::READ_BYTES;
 const LEAST_BYTES: usize = 2 * 1024;
@@ -188,6 +190,25 @@ impl Wire {
             self.gives_back_room();
         }
         read
+    }
+
+    /// For who does not read on while a request is worked on, and so hears nothing: ready when the peer has gone.
+    pub(super) fn poll_departed(&self, cx: &Context<'_>) -> Poll<()> {
+        let (pulse, clock) = (&self.line.pulse, &self.line.desk.clock);
+        if pulse.read.is_set() && !pulse.read.passed() {
+            return Poll::Pending;
+        }
+        if pulse.read.passed() && self.socket.has_hung_up() {
+            return Poll::Ready(());
+        }
+        pulse.belongs_to(cx.waker());
+        pulse.read.set(clock, GLANCE_TICKS);
+        Poll::Pending
+    }
+
+    /// What was sent is not all: to who takes the end of the connection for the end of an answer, it has none.
+    pub(super) fn breaks_off(&self) {
+        self.socket.break_off();
     }
 
     /// A body of this length, if all of it is here or can be had without waiting.

@@ -291,6 +291,33 @@ async fn a_client_that_goes_away_ends_the_call() {
 }
 
 #[tokio::test]
+async fn a_client_that_goes_away_with_something_left_unread_ends_the_call_too() {
+    let house = House::open(quick()).await;
+    let ahead = "GET /hang HTTP/1.1\r\nhost: a\r\n\r\n\r";
+    let unread = "POST /hang HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nx";
+    for said in [ahead, unread] {
+        let mut stream = house.connect().await;
+        stream.write_all(said.as_bytes()).await.unwrap();
+        until("the call begins", || house.live() == 1).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        drop(stream);
+        until("the call ends", || house.live() == 0).await;
+    }
+}
+
+// req: GW-09
+#[tokio::test]
+async fn who_has_asked_for_more_is_waited_for_as_long_as_it_is_there() {
+    let house = House::open(quick()).await;
+    let mut stream = house.connect().await;
+    let two = b"GET /slow HTTP/1.1\r\nhost: a\r\n\r\nGET /hang HTTP/1.1\r\nhost: a\r\n\r\n\r";
+    stream.write_all(two).await.unwrap();
+    until("the second begins", || house.host.calls.load(Ordering::Relaxed) == 2).await;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(house.live(), 1);
+}
+
+#[tokio::test]
 async fn a_service_that_panics_is_one_500_and_the_connection_lives_on() {
     let house = House::open(quick()).await;
     let answer = house

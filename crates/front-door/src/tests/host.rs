@@ -50,7 +50,7 @@ impl http_body::Body for Body {
 /// `/slow` takes 300 ms, `/hang` for ever, `/panic` panics, `/big` is more than socket buffers hold, `/sealed` too,
 /// `/well` is sealed and short, `/well-part` most of the same, `/echo` sends the body back, `/elsewhere` counts it in
 /// another task, `/ignore` never looks at it, `/late` lets go of it at the end, `/upgrade` echoes raw bytes, `/stream`
-/// and `/held` come in two pieces, a number is a status, the rest says hello.
+/// and `/held` come in two pieces, `/torn` in one of two, a number is a status, the rest says hello.
 #[derive(Default)]
 pub(super) struct Host {
     pub(super) calls: AtomicUsize,
@@ -99,6 +99,7 @@ impl Service for Host {
             "/large-trailers" => return trailers(vec![b'x'; 100_000].into()),
             "/stream" => return streamed(self.pieces.clone(), false),
             "/held" => return streamed(self.pieces.clone(), true),
+            "/torn" => return torn(),
             "/elsewhere" => return elsewhere(request).await,
             "/late" => return late(request),
             "/short" => return promised(b"ab"),
@@ -225,6 +226,14 @@ fn streamed(pieces: Arc<AtomicUsize>, held: bool) -> Response<Body> {
         }
     });
     Response::new(StreamBody::new(frames).boxed().into())
+}
+
+/// An answer whose end never comes.
+fn torn() -> Response<Body> {
+    let piece = Ok(http_body::Frame::data(Bytes::from_static(b"one")));
+    let frames = [piece, Err(UploadError::gone("torn off"))];
+    let frames = StreamBody::new(futures_util::stream::iter(frames));
+    Response::new(frames.boxed().into())
 }
 
 /// An answer of three bytes, as its head says.

@@ -70,6 +70,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Session<IO> {
         }
     }
 
+    /// What carries it.
+    pub(crate) fn carrier(&self) -> &IO {
+        &self.duct.io
+    }
+
     /// The protocol that is spoken in it, if one was agreed on.
     pub(crate) fn protocol(&self) -> Option<&[u8]> {
         self.tls.alpn_protocol()

@@ -101,12 +101,17 @@ const CLAIMS: &[&str] = &[
     "fastly-client-ip",
     "forwarded",
     "front-end-https",
+    "proxy",
+    "proxy-client-ip",
     "true-client-ip",
+    "wl-proxy-client-ip",
     "x-client-ip",
     "x-cluster-client-ip",
     "x-envoy-external-address",
     "x-host",
+    "x-original-forwarded-for",
     "x-original-host",
+    "x-original-uri",
     "x-original-url",
     "x-originating-ip",
     "x-real-ip",
@@ -122,7 +127,7 @@ pub fn is_claim(name: &HeaderName) -> bool {
     // Most names are out by a letter or two.
     let may_be = match name.as_bytes() {
         [b'x', b'-', third, ..] => b"cefhoru".contains(third),
-        [first, ..] => b"cft".contains(first),
+        [first, ..] => b"cfptw".contains(first),
         [] => false,
     };
     may_be && (name.starts_with("x-forwarded") || CLAIMS.binary_search(&name).is_ok())

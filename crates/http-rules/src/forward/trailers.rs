@@ -1,6 +1,7 @@
 //! Which fields may come after a body: none that frames, routes, authenticates or decides (RFC 9110 6.5.1).
 
 use super::hop_by_hop::is_hop_by_hop;
+use super::origin::is_claim;
 use super::remove_where;
 use http::{HeaderMap, HeaderName};
 
@@ -21,7 +22,7 @@ fn is_forbidden(name: &HeaderName) -> bool {
         "etag",
         "expect",
         "expires",
-        "forwarded",
+        "grpc-timeout",
         "host",
         "idempotency-key",
         "last-modified",
@@ -30,21 +31,25 @@ fn is_forbidden(name: &HeaderName) -> bool {
         "origin",
         "pragma",
         "range",
+        "request-timeout",
         "retry-after",
         "set-cookie",
         "strict-transport-security",
+        "traceparent",
+        "tracestate",
         "trailer",
         "vary",
         "via",
         "warning",
         "www-authenticate",
-        "x-real-ip",
+        "x-request-deadline",
         "x-request-id",
         "x-tenant",
     ];
-    const PREFIXES: &[&str] = &["access-control-", "content-", "if-", "sec-", "x-forwarded-"];
+    const PREFIXES: &[&str] = &["access-control-", "content-", "if-", "sec-"];
     let text = name.as_str();
     is_hop_by_hop(name)
+        || is_claim(name)
         || text.contains('_')
         || NAMES.contains(&text)
         || PREFIXES.iter().any(|prefix| text.starts_with(prefix))

@@ -26,6 +26,13 @@ pub fn request_upgrade(headers: &mut HeaderMap, protocol: HeaderValue) {
     headers.insert(header::UPGRADE, protocol);
 }
 
+/// Whether an answer agrees to `protocol`, and to nothing else.
+pub fn agrees_to_upgrade(headers: &HeaderMap, protocol: &HeaderValue) -> bool {
+    let mut said = headers.get_all(header::UPGRADE).iter();
+    let same = |said: &HeaderValue| said.as_bytes().eq_ignore_ascii_case(protocol.as_bytes());
+    said.next().is_some_and(same) && said.next().is_none()
+}
+
 /// One name, with or without a version; a choice of several is not offered on.
 fn is_protocol(value: &HeaderValue) -> bool {
     let mut parts = value.as_bytes().splitn(2, |byte| *byte == b'/');

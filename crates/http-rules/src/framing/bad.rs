@@ -25,6 +25,8 @@ pub enum Bad {
     Connect,
     /// TRACE.
     Trace,
+    /// A method that is a known one but for its case.
+    MethodCase,
     /// An expectation other than `100-continue`.
     Expect,
     /// A header name with an underscore.
@@ -48,6 +50,7 @@ impl Bad {
         Bad::Target,
         Bad::Connect,
         Bad::Trace,
+        Bad::MethodCase,
         Bad::Expect,
         Bad::Underscore,
         Bad::ConnectionHeader,
@@ -84,6 +87,7 @@ impl Bad {
             Bad::Target => "bad-target",
             Bad::Connect => "connect-not-allowed",
             Bad::Trace => "trace-not-allowed",
+            Bad::MethodCase => "method-case",
             Bad::Expect => "unknown-expectation",
             Bad::Underscore => "underscore-in-header-name",
             Bad::ConnectionHeader => "connection-header",
@@ -108,6 +112,7 @@ impl Bad {
             Bad::Target => "The request target must be a path, or an http or https URL.",
             Bad::Connect => "CONNECT is not offered here.",
             Bad::Trace => "TRACE is not offered here.",
+            Bad::MethodCase => "Methods are written in capitals.",
             Bad::Expect => "The only expectation that can be met is `100-continue`.",
             Bad::Underscore => "Header names must not contain an underscore; use `-`.",
             Bad::ConnectionHeader => "HTTP/2 requests must not carry headers about the connection.",

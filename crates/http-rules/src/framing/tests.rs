@@ -182,6 +182,18 @@ fn tunnels_and_echoes_are_not_offered() {
     assert_eq!((Bad::Connect.status(), Bad::Trace.status()), (405, 405));
 }
 
+// req: GW-13
+#[test]
+fn a_known_method_in_other_letters_is_refused() {
+    let with = |method| of(&parts(Version::HTTP_11, method, "/", &[("host", "a")]));
+    for method in ["get", "Post", "delete", "dElETE", "patch", "Head"] {
+        assert_eq!(with(method), Err(Bad::MethodCase), "{method}");
+    }
+    for method in ["DELETE", "PATCH", "HEAD", "PROPFIND", "purge"] {
+        assert!(with(method).is_ok(), "{method}");
+    }
+}
+
 // attack: A-46
 #[test]
 fn only_100_continue_may_be_expected() {

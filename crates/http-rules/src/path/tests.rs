@@ -224,7 +224,35 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+// req: GW-13
+#[test]
+fn escapes_that_nothing_needs_are_taken_off_once_and_others_stay() {
+    for (raw, expected) in [
+        ("/%61dmin", Some("/admin")),
+        ("/adm%69n/x%2Fy%2d", Some("/admin/x%2Fy-")),
+        ("/%7Ejoe/%e4%bd%a0%41", Some("/~joe/%e4%bd%a0A")),
+        ("/%2561", None),
+        ("/a%20b%2f%3b", None),
+        ("/%4%31%41", None),
+        ("/%6", None),
+        ("/ä%41", Some("/äA")),
+        ("/plain", None),
+    ] {
+        assert_eq!(plain(raw).as_deref(), expected, "{raw}");
+    }
+}
+
 proptest! {
+    // req: GW-13
+    #[test]
+    fn a_path_means_the_same_without_needless_escapes(raw in pieces()) {
+        if let Ok(raw) = String::from_utf8(raw) {
+            let plain = plain(&raw).unwrap_or_else(|| raw.clone());
+            prop_assert_eq!(check(plain.as_bytes()), check(raw.as_bytes()));
+            prop_assert_eq!(super::plain(&plain), None, "of {}", raw);
+        }
+    }
+
     // attack: F-01, F-02, F-04, F-05, F-06
     #[test]
     fn the_scan_agrees_with_decoding_the_whole(raw in pieces()) {
