@@ -182,6 +182,11 @@ impl FairQueue {
         self.shared.word.in_use()
     }
 
+    /// Whether anybody waits for one.
+    pub fn is_awaited(&self) -> bool {
+        self.shared.word.is_queued()
+    }
+
     /// How many slots are out for work of this class.
     pub fn inflight(&self, class: Class) -> usize {
         let count = self.shared.inflight.get(class.index());

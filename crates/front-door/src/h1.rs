@@ -1,7 +1,7 @@
 //! An HTTP/1 connection: asleep without buffers between requests, awake while it is used.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -155,13 +155,13 @@ fn exchange<S: Service>(
                     ..terms
                 };
                 seat.seal(S::sealed(answer.body()).cloned());
-                let after = respond(seat, feed, answer, terms, promise).await;
+                let after = respond(seat, feed, answer, terms, promise, S::kept_waiting).await;
                 seat.seal(None);
                 after
             }
             Some(Err(Panicked)) => {
                 let refusal = house.service.refuse(Fault::Panic, visit);
-                respond(seat, feed, refusal.map(Whole), terms, None).await
+                respond(seat, feed, refusal.map(Whole), terms, None, |_| {}).await
             }
             None => After::Lost,
         }
@@ -197,6 +197,7 @@ fn respond<B>(
     answer: Response<B>,
     terms: Terms,
     promise: Option<Promise>,
+    kept_waiting: fn(Pin<&mut B>),
 ) -> impl Future<Output = After> + Send
 where
     B: http_body::Body<Data = Bytes> + Send,
@@ -214,7 +215,8 @@ where
         }
         let told = seat.begin_answer(&parts, &terms, &body);
         spare::put_fields(parts.headers);
-        if seat.send(&mut feed, told.framing, body).await.is_err() {
+        let sent = seat.send(&mut feed, told.framing, body, kept_waiting).await;
+        if sent.is_err() {
             if told.framing == Framing::UntilClose {
                 seat.wire.breaks_off();
             }
@@ -251,7 +253,7 @@ async fn refuse<S: Service>(
     seat.wire.works();
     let refusal = house.service.refuse(fault, visit);
     let answer = refusal.map(Whole);
-    match respond(seat, Feed::none(), answer, Terms::UNREADABLE, None).await {
+    match respond(seat, Feed::none(), answer, Terms::UNREADABLE, None, |_| {}).await {
         After::Lost => After::Lost,
         _ => After::Ends { unread: true },
     }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use kernel::metrics::{Counter, Registry};
 use kernel::serve::IO_TIMEOUTS;
 
-use crate::pulse::{Clockwork, Order, TICK, Watched, ticks};
+use crate::pulse::{Clockwork, Order, SLOW_TICKS, TICK, Watched, ticks};
 use crate::service::Visit;
 use crate::settings::DoorSettings;
 use crate::socket::{Socket, poll_sip};
@@ -143,6 +143,20 @@ impl Line {
         let waited = self.waited.load(Ordering::Relaxed);
         let since = self.desk.clock.now().saturating_sub(waited);
         self.pulse.write.is_set() || (waited > 0 && since <= self.patience.write)
+    }
+
+    /// Whether what is here of an answer is still on its way after a second, and again after each second more.
+    pub(crate) fn is_kept_waiting(&self, still: bool) -> bool {
+        let (part, clock) = (&self.pulse.part, &self.desk.clock);
+        if !still {
+            part.clear();
+            return false;
+        }
+        let long = part.passed();
+        if long || !part.is_set() {
+            part.set(clock, SLOW_TICKS);
+        }
+        long
     }
 
     /// A write is waiting for the peer.

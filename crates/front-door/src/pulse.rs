@@ -38,6 +38,9 @@ const YIELDS: usize = 2_000;
 /// Between two moments.
 const MOMENT: Duration = Duration::from_millis(1);
 
+/// How long a client may take over a piece of an answer before the service is told that it is slow.
+pub(crate) const SLOW_TICKS: u32 = 10;
+
 const NONE: u32 = 0;
 const PASSED: u32 = u32::MAX;
 

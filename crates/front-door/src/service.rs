@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -30,6 +31,10 @@ pub trait Service: Send + Sync + 'static {
     fn sealed(_body: &Self::Body) -> Option<&Sealed> {
         None
     }
+
+    /// The client has not taken for a second what there was of this body, and more is to come; said each second. Whoever
+    /// holds something for the body may let go of it: clients can be slow for as long as they like.
+    fn kept_waiting(_body: Pin<&mut Self::Body>) {}
 
     /// The answer to what never became a request, or failed to become an answer. Counted by the service.
     fn refuse(&self, fault: Fault, visit: &Visit) -> Response<Bytes>;

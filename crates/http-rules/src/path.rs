@@ -105,7 +105,10 @@ pub fn check(raw_path: &[u8]) -> Result<(), BadPath> {
 /// `None` where there are none, and where a `%` escapes nothing: such a path is refused.
 pub fn plain(raw_path: &str) -> Option<String> {
     let mut parts = raw_path.split('%');
-    let mut plain = parts.next().filter(|before| before.len() < raw_path.len())?.to_owned();
+    let mut plain = parts
+        .next()
+        .filter(|before| before.len() < raw_path.len())?
+        .to_owned();
     for part in parts {
         let [high, low, ..] = part.as_bytes() else {
             return None;

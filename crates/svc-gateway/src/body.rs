@@ -36,6 +36,8 @@ pub struct Passing {
     /// Nothing was left to wait for when it began.
     came_whole: bool,
     ended: bool,
+    /// It had to make room for others, and has not said so yet.
+    gave_way: bool,
 }
 
 /// How an upstream may take its time.
@@ -72,6 +74,9 @@ pub enum BrokenOff {
     /// The upstream said nothing for too long.
     #[error("the upstream fell silent")]
     Silent,
+    /// Its client took it so slowly that others had to wait for its place.
+    #[error("it was read too slowly while others waited")]
+    InTheWay,
 }
 
 impl Answer {
@@ -91,6 +96,7 @@ impl Answer {
             enough: declared.and(patience).map_or(1, enough),
             wait: None,
             ended: false,
+            gave_way: false,
         });
         if passing.reply.is_end_stream() {
             passing.journey.finish();
@@ -98,12 +104,30 @@ impl Answer {
         }
         Answer::Passing(passing)
     }
+
+    /// Its client is slow.
+    pub(crate) fn kept_waiting(&mut self) {
+        if let Answer::Passing(passing) = self {
+            passing.kept_waiting();
+        }
+    }
 }
 
 impl Passing {
+    /// A client may read as slowly as it likes, but not in a place that others wait for: it goes on as a stream of its
+    /// tenant, or not at all if that has too many.
+    fn kept_waiting(&mut self) {
+        if self.ended || !self.journey.is_in_the_way() || self.journey.goes_on_as_stream() {
+            return;
+        }
+        (self.ended, self.gave_way) = (true, true);
+        self.journey.gives_way();
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
         if self.ended {
-            return Poll::Ready(None);
+            let broken = std::mem::take(&mut self.gave_way).then_some(Err(BrokenOff::InTheWay));
+            return Poll::Ready(broken);
         }
         match Pin::new(&mut self.reply).poll_frame(cx) {
             Poll::Pending => self.wait(cx),
@@ -222,7 +246,7 @@ impl Body for Answer {
     fn is_end_stream(&self) -> bool {
         match self {
             Answer::Whole(whole) => whole.is_empty(),
-            Answer::Passing(passing) => passing.ended,
+            Answer::Passing(passing) => passing.ended && !passing.gave_way,
         }
     }
 

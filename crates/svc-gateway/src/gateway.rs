@@ -1,6 +1,7 @@
 //! The gateway as a whole: the plan in force, its doors, its children.
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -116,6 +117,10 @@ fn doors(text: &GatewayText) -> Result<(DoorSettings, DoorSettings), String> {
 
 impl Service for Gateway {
     type Body = Answer;
+
+    fn kept_waiting(body: Pin<&mut Answer>) {
+        body.get_mut().kept_waiting();
+    }
 
     fn call(
         &self,

@@ -334,6 +334,11 @@ impl Slots {
         self.limit.load(Ordering::Relaxed)
     }
 
+    /// Whether anybody waits for a place.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.queue.is_awaited()
+    }
+
     /// Places in use.
     pub(crate) fn in_use(&self) -> u32 {
         u32::try_from(self.queue.in_use()).unwrap_or(u32::MAX - self.reserve.used())

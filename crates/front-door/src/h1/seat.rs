@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -170,6 +170,7 @@ impl Seat {
         feed: &mut Feed,
         framing: Framing,
         body: B,
+        kept_waiting: fn(Pin<&mut B>),
     ) -> Result<(), Broken>
     where
         B: Body<Data = Bytes>,
@@ -189,7 +190,13 @@ impl Seat {
                     // All of it is here: whoever made it need not wait until it is written.
                     body.set(None);
                 }
-                match self.out.poll_send(&mut self.wire, cx) {
+                let sent = self.out.poll_send(&mut self.wire, cx);
+                if self.wire.line.is_kept_waiting(sent.is_pending())
+                    && let Some(here) = body.as_mut().as_pin_mut()
+                {
+                    kept_waiting(here);
+                }
+                match sent {
                     Poll::Ready(Ok(())) if sending.has_ended() => return Poll::Ready(Ok(())),
                     Poll::Ready(Ok(())) if !waits => continue,
                     Poll::Ready(Ok(())) | Poll::Pending => {}
@@ -209,7 +216,7 @@ impl Seat {
     fn gather<B>(
         &mut self,
         sending: &mut Sending,
-        mut body: std::pin::Pin<&mut B>,
+        mut body: Pin<&mut B>,
         cx: &mut Context<'_>,
     ) -> Result<bool, Broken>
     where

@@ -113,8 +113,9 @@ where
                 }
                 Next::Data(data, last) => {
                     stream.rest = data;
-                    if last {
-                        stream.ends_with(Tail::End);
+                    match last {
+                        true => stream.ends_with(Tail::End),
+                        false => self.time_piece(slot),
                     }
                 }
                 Next::Trailers(trailers) => stream.ends_with(Tail::Trailers(Box::new(trailers))),

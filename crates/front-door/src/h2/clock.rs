@@ -5,11 +5,12 @@ use std::time::Duration;
 use http::Response;
 use http2_wire::frame::{self, Code, STREAM_MAX};
 
+use super::answers::Doing;
 use super::hear::Heard;
 use super::{Connection, Ended, Leave};
 use crate::door::Panicked;
 use crate::line::Line;
-use crate::pulse::{Order, Stance, ticks};
+use crate::pulse::{Order, SLOW_TICKS, Stance, ticks};
 use crate::service::Service;
 use crate::settings::DoorSettings;
 
@@ -138,6 +139,36 @@ where
         }
     }
 
+    /// A piece is here, and more is to come: whether it has gone is looked at in a while.
+    pub(super) fn time_piece(&mut self, slot: usize) {
+        let now = self.line.desk.clock.now();
+        if let Some(stream) = self.streams.get(slot) {
+            stream.here_since = now;
+            self.times.wake_in(SLOW_TICKS, &self.line);
+        }
+    }
+
+    /// Tells the services of those whose pieces go slowly.
+    fn tell_of_slowness(&mut self) {
+        let now = self.line.desk.clock.now();
+        let mut again = false;
+        for (_, stream) in self.streams.iter_mut() {
+            let Some(work) = stream.work.as_mut().filter(|_| !stream.rest.is_empty()) else {
+                continue;
+            };
+            again = true;
+            if now.saturating_sub(stream.here_since) >= SLOW_TICKS
+                && let Doing::Sends { body } = work.as_mut().project()
+            {
+                stream.here_since = now;
+                S::kept_waiting(body);
+            }
+        }
+        if again {
+            self.times.wake_in(SLOW_TICKS, &self.line);
+        }
+    }
+
     /// Everything has been answered, and the answers are out.
     pub(super) fn rest_if_idle(&mut self) {
         if self.times.busy && self.streams.open() == 0 {
@@ -244,6 +275,7 @@ where
             (self.times.heard, self.times.asked) = (now, 0);
         }
         let stalled = self.end_stalled(excused);
+        self.tell_of_slowness();
         let (silent, every) = (now.saturating_sub(self.times.heard), ticks(PING_EVERY));
         if self.times.asked != 0 {
             let waited = now.saturating_sub(self.times.asked);

@@ -198,6 +198,7 @@ where
             behind: bytes::Bytes::new(),
             tail: Tail::Open,
             stalled: 0,
+            here_since: 0,
         }
     }
 

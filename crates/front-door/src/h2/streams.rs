@@ -88,6 +88,8 @@ pub(super) struct Stream<W> {
     pub(super) tail: Tail,
     /// Since which tick the peer does not take it; 0 for not at all.
     pub(super) stalled: u32,
+    /// At which tick the piece was here, or the service was last told how slowly it goes.
+    pub(super) here_since: u32,
 }
 
 impl<W> Stream<W> {

@@ -312,7 +312,10 @@ async fn who_has_asked_for_more_is_waited_for_as_long_as_it_is_there() {
     let mut stream = house.connect().await;
     let two = b"GET /slow HTTP/1.1\r\nhost: a\r\n\r\nGET /hang HTTP/1.1\r\nhost: a\r\n\r\n\r";
     stream.write_all(two).await.unwrap();
-    until("the second begins", || house.host.calls.load(Ordering::Relaxed) == 2).await;
+    until("the second begins", || {
+        house.host.calls.load(Ordering::Relaxed) == 2
+    })
+    .await;
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert_eq!(house.live(), 1);
 }

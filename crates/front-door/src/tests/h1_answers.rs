@@ -33,9 +33,15 @@ async fn a_streamed_answer_comes_in_chunks_or_until_the_end_for_old_clients() {
 async fn an_answer_that_is_torn_off_looks_torn_off_to_old_clients_too() {
     let house = House::open(quick()).await;
     let mut stream = house.connect().await;
-    stream.write_all(b"GET /torn HTTP/1.0\r\n\r\n").await.unwrap();
+    stream
+        .write_all(b"GET /torn HTTP/1.0\r\n\r\n")
+        .await
+        .unwrap();
     let read = stream.read_to_end(&mut Vec::new()).await;
-    assert_eq!(read.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+    assert_eq!(
+        read.unwrap_err().kind(),
+        std::io::ErrorKind::ConnectionReset
+    );
 }
 
 // req: GW-01

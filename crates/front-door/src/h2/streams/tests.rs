@@ -76,6 +76,7 @@ fn stream(id: u32) -> Stream<()> {
         behind: Bytes::new(),
         tail: Tail::Open,
         stalled: 0,
+        here_since: 0,
     }
 }
 
