@@ -274,6 +274,30 @@ fn settling_a_slot_moves_the_next_turn() {
     assert!(matches!(answer(&mut one[0]), Some(Ok(_))));
 }
 
+// req: FQ-07
+#[test]
+fn what_work_will_cost_is_owed_before_it_ends() {
+    let (queue, _) = queue(2);
+    let (mut a, b) = (take(&queue, 1), take(&queue, 2));
+    a.expect(9);
+    assert_eq!(a.account().cost, 1, "nobody waits: nothing is at stake");
+    let mut one = wait(&queue, work(1));
+    let mut two: Vec<Seeker> = (0..3).map(|_| wait(&queue, work(2))).collect();
+    a.expect(3);
+    assert!(queue.is_awaited());
+    drop(b);
+    let got = answer(&mut two[0]).expect("tenant 2 goes first");
+    drop(got);
+    let got = answer(&mut two[1]).expect("tenant 1 owes two turns");
+    a.settle(3);
+    assert!(
+        matches!(answer(&mut one), Some(Ok(_))),
+        "and no more than that"
+    );
+    drop((got, two));
+    assert!(!queue.is_awaited());
+}
+
 // req: FQ-08
 #[test]
 fn weights_and_quanta_change_while_work_waits() {

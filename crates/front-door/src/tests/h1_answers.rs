@@ -28,6 +28,30 @@ async fn a_streamed_answer_comes_in_chunks_or_until_the_end_for_old_clients() {
     assert!(answer.ends_with("\r\n\r\nonetwo"), "{answer}");
 }
 
+// req: GW-07
+#[tokio::test]
+async fn a_service_is_told_of_a_client_that_takes_its_answer_slowly() {
+    let house = House::open(patient()).await;
+    let slow = || house.host.slow.load(Ordering::Relaxed);
+    let mut quick = house.connect().await;
+    quick.write_all(&get("/endless", "")).await.unwrap();
+    let mut read = vec![0; 1 << 20];
+    let began = std::time::Instant::now();
+    while began.elapsed() < Duration::from_millis(1_500) {
+        quick.read_exact(&mut read).await.unwrap();
+    }
+    assert_eq!(slow(), 0, "who takes what there is, is not slow");
+    quick.write_all(b"").await.unwrap();
+    until("it is slow", || slow() >= 2).await;
+    drop(quick);
+
+    let before = slow();
+    let mut raw = house.connect().await;
+    let asked = super::h2::asks_for_all_of("/endless");
+    raw.write_all(&asked).await.unwrap();
+    until("the other is slow too", || slow() >= before + 2).await;
+}
+
 // attack: K-11
 #[tokio::test]
 async fn an_answer_that_is_torn_off_looks_torn_off_to_old_clients_too() {

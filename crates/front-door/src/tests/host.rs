@@ -18,12 +18,17 @@ use crate::{Fault, InPlace, Sealed, Service, Upgrade, Upload, UploadError, Visit
 pub(super) struct Body {
     content: BoxBody<Bytes, UploadError>,
     sealed: Option<Sealed>,
+    /// Counts how often it was told that its client is slow.
+    slow: Option<Arc<AtomicUsize>>,
 }
 
 impl From<BoxBody<Bytes, UploadError>> for Body {
     fn from(content: BoxBody<Bytes, UploadError>) -> Self {
-        let sealed = None;
-        Self { content, sealed }
+        Self {
+            content,
+            sealed: None,
+            slow: None,
+        }
     }
 }
 
@@ -50,13 +55,16 @@ impl http_body::Body for Body {
 /// `/slow` takes 300 ms, `/hang` for ever, `/panic` panics, `/big` is more than socket buffers hold, `/sealed` too,
 /// `/well` is sealed and short, `/well-part` most of the same, `/echo` sends the body back, `/elsewhere` counts it in
 /// another task, `/ignore` never looks at it, `/late` lets go of it at the end, `/upgrade` echoes raw bytes, `/stream`
-/// and `/held` come in two pieces, `/torn` in one of two, a number is a status, the rest says hello.
+/// and `/held` come in two pieces, `/torn` in one of two, `/endless`
+/// in any number, a number is a status, the rest says hello.
 #[derive(Default)]
 pub(super) struct Host {
     pub(super) calls: AtomicUsize,
     /// Calls that are going on.
     pub(super) live: Arc<AtomicUsize>,
     pub(super) refusals: AtomicUsize,
+    /// How often a client of `/endless` was slow.
+    pub(super) slow: Arc<AtomicUsize>,
     /// How many pieces of `/stream` are there.
     pub(super) pieces: Arc<AtomicUsize>,
 }
@@ -100,6 +108,7 @@ impl Service for Host {
             "/stream" => return streamed(self.pieces.clone(), false),
             "/held" => return streamed(self.pieces.clone(), true),
             "/torn" => return torn(),
+            "/endless" => return endless(self.slow.clone()),
             "/elsewhere" => return elsewhere(request).await,
             "/late" => return late(request),
             "/short" => return promised(b"ab"),
@@ -114,6 +123,12 @@ impl Service for Host {
             _ => {}
         }
         whole("hello")
+    }
+
+    fn kept_waiting(body: Pin<&mut Body>) {
+        if let Some(slow) = &body.slow {
+            slow.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn sealed(body: &Body) -> Option<&Sealed> {
@@ -226,6 +241,18 @@ fn streamed(pieces: Arc<AtomicUsize>, held: bool) -> Response<Body> {
         }
     });
     Response::new(StreamBody::new(frames).boxed().into())
+}
+
+/// An answer of as many pieces as are taken.
+fn endless(slow: Arc<AtomicUsize>) -> Response<Body> {
+    let pieces = futures_util::stream::repeat_with(|| {
+        Ok(http_body::Frame::data(Bytes::from_static(
+            &[b'x'; 64 << 10],
+        )))
+    });
+    let mut body = Body::from(StreamBody::new(pieces).boxed());
+    body.slow = Some(slow);
+    Response::new(body)
 }
 
 /// An answer whose end never comes.

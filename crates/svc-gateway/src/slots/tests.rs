@@ -190,15 +190,21 @@ struct Ends {
     told_late: AtomicU32,
 }
 
-/// A tenant that asks so often a second, for work that takes so long.
-async fn ask(slots: &Arc<Slots>, tenant: u64, per_s: u32, hold: Duration, ends: &Arc<Ends>) {
+/// A tenant that asks so often a second, for work that takes so long, where it usually takes so long.
+async fn ask(
+    slots: &Arc<Slots>,
+    tenant: u64,
+    per_s: u32,
+    (hold, usual): (Duration, Duration),
+    ends: &Arc<Ends>,
+) {
     let mut clients = tokio::task::JoinSet::new();
     for number in 0..per_s * 20 {
         let (slots, ends) = (slots.clone(), ends.clone());
         clients.spawn(async move {
             tokio::time::sleep(Duration::from_secs(1) * number / per_s).await;
             let (now, work) = (slots.timeline.now(), Work::of(Class::AUTHED, tenant));
-            let entered = slots.enter(work, USUAL, now).await;
+            let entered = slots.enter(work, usual, now).await;
             let waited = slots.timeline.now() - now;
             // Until the first have ended nobody knows how long they take.
             let counts = u32::from(number > per_s * 3);
@@ -212,7 +218,7 @@ async fn ask(slots: &Arc<Slots>, tenant: u64, per_s: u32, hold: Duration, ends: 
             };
             tokio::time::sleep(hold).await;
             let now = slots.timeline.now();
-            slots.leave(place, Some(Outcome::Success), 0, 1, USUAL, now);
+            slots.leave(place, Some(Outcome::Success), 0, 1, usual, now);
             ends.done.fetch_add(counts, Ordering::Relaxed);
         });
     }
@@ -227,8 +233,8 @@ async fn who_is_refused_is_told_at_once_also_where_work_takes_longer_than_anybod
     let crowd = async {
         let ms = Duration::from_millis;
         tokio::join!(
-            ask(&slots, 1, 150, ms(640), &noisy),
-            ask(&slots, 2, 160, ms(20), &polite)
+            ask(&slots, 1, 150, (ms(640), USUAL), &noisy),
+            ask(&slots, 2, 160, (ms(20), USUAL), &polite)
         )
     };
     let expire = async {
@@ -246,5 +252,32 @@ async fn who_is_refused_is_told_at_once_also_where_work_takes_longer_than_anybod
         count(&noisy.done)
     );
     assert!(count(&noisy.done) >= 645, "of 660 that there was room for");
+    assert_eq!(count(&polite.told_at_once) + count(&polite.told_late), 0);
+}
+
+// req: FQ-01, AC-05
+#[tokio::test(start_paused = true)]
+async fn who_takes_long_has_no_more_of_the_places_than_who_asks_often() {
+    let slots = slots(32);
+    let (often, long, polite) = <(Arc<Ends>, Arc<Ends>, Arc<Ends>)>::default();
+    let crowd = async {
+        let ms = Duration::from_millis;
+        tokio::join!(
+            ask(&slots, 1, 2_400, (ms(20), ms(30)), &often),
+            ask(&slots, 2, 150, (ms(640), ms(30)), &long),
+            ask(&slots, 3, 160, (ms(20), ms(30)), &polite)
+        )
+    };
+    let expire = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            slots.expire();
+        }
+    };
+    tokio::select! { _ = crowd => {}, () = expire => {} }
+    let count = |count: &AtomicU32| count.load(Ordering::Relaxed);
+    let (often, long) = (count(&often.done) * 20, count(&long.done) * 640);
+    let ratio = f64::from(long) / f64::from(often);
+    assert!((0.5..=2.0).contains(&ratio), "{long} ms beside {often} ms");
     assert_eq!(count(&polite.told_at_once) + count(&polite.told_late), 0);
 }

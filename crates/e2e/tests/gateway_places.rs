@@ -1,0 +1,86 @@
+//! Places of an upstream: who holds one uses it.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails where it stands"
+)]
+
+use std::time::{Duration, Instant};
+
+use e2e::gateway::{Gateway, PATIENCE, TRUSTED, assert_refusal};
+use testkit::http::{Connection, request_bytes};
+use testkit::upstream::{Reply, Upstream, filler};
+
+/// Two routes to one upstream with so many places.
+fn section(upstream: &Upstream, limit: u32, reports: &str) -> String {
+    format!(
+        "{TRUSTED}[[gateway.routes]]\nname = \"pages\"\nupstream = \"main\"\n\
+         [[gateway.routes]]\nname = \"reports\"\npath = \"/reports\"\nupstream = \"main\"\n{reports}\n\
+         [gateway.upstreams.main]\nendpoints = [\"http://{}\"]\nlimit = {limit}\n",
+        upstream.addr()
+    )
+}
+
+async fn asks(gateway: &Gateway, path: &str, tenant: &str) -> Connection {
+    let mut connection = Connection::open(gateway.door, PATIENCE).await.unwrap();
+    let request = request_bytes("GET", "gate.test", path, &[("x-tenant", tenant)], b"");
+    connection.send(&request).await.unwrap();
+    connection
+}
+
+// req: GW-02
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_for_its_route_keeps_nobody_of_another_from_a_place() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set(
+        "/reports",
+        Reply::default().delay(Duration::from_millis(1_500)),
+    );
+    let reports = "inflight = 2\nwaiting = 6\ndeadline_ms = 9000";
+    let gateway = Gateway::start(&section(&upstream, 8, reports)).await;
+    let mut waiting = Vec::new();
+    for _ in 0..8 {
+        waiting.push(asks(&gateway, "/reports", "noisy").await);
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    for _ in 0..6 {
+        let asked = Instant::now();
+        let page = gateway.get_with("/page", &[("x-tenant", "polite")]).await;
+        assert_eq!(page.status, 200, "{}", page.text());
+        assert!(
+            asked.elapsed() < Duration::from_millis(400),
+            "a place was free"
+        );
+    }
+    let full = gateway.get_with("/reports", &[("x-tenant", "noisy")]).await;
+    assert_refusal(&full, 429, "route-busy");
+    for mut one in waiting {
+        let answer = one.response(PATIENCE).await.unwrap();
+        assert_eq!(answer.status, 200, "who waited has its turn");
+    }
+}
+
+// req: GW-07, AC-05
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_reads_slowly_keeps_nobody_from_a_place_for_long() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set("/large", Reply::default().body(filler(48 << 20)));
+    let gateway = Gateway::start(&section(&upstream, 4, "")).await;
+    let mut slow = Vec::new();
+    for _ in 0..4 {
+        slow.push(asks(&gateway, "/large", "slow").await);
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let began = Instant::now();
+    loop {
+        let page = gateway.get_with("/page", &[("x-tenant", "polite")]).await;
+        if page.status == 200 {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(4), "{}", page.text());
+    }
+    for mut one in slow {
+        let answer = one.response(Duration::from_secs(30)).await.unwrap();
+        assert_eq!(answer.body.len(), 48 << 20, "it goes on as it was");
+    }
+}
