@@ -286,6 +286,33 @@ async fn a_coded_body_is_sent_on_decoded_or_refused_before_it_has_grown() {
 }
 
 // req: GW-05
+// attack: D-09
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_follows_a_coded_body_does_not_make_it_whole() {
+    let decodes = "[[gateway.routes]]\npath = \"/decoded\"\nupstream = \"main\"\ndecode = true\n";
+    let site = Site::start("", decodes).await;
+    let text = b"hello, hello".repeat(50);
+    for (coding, body) in [
+        ("gzip", gzip(&text)),
+        ("br", br(&text)),
+        ("zstd", zst(&text)),
+    ] {
+        for (body, status) in [(&body[..body.len() - 6], 400), (&body[..], 200)] {
+            let head = format!(
+                "POST /decoded HTTP/1.1\r\nhost: a.test\r\ncontent-encoding: {coding}\r\n\
+                 transfer-encoding: chunked\r\nconnection: close\r\n\r\n{:x}\r\n",
+                body.len()
+            );
+            let end = b"\r\n0\r\nx-sum: 1\r\nx-tenant: acme\r\n\r\n";
+            let sent = [head.as_bytes(), body, end].concat();
+            let answer = http::exchange(site.gateway.door, &sent, PATIENCE).await;
+            let answer = answer.expect("an answer");
+            assert_eq!(answer.status, status, "{coding}: {}", answer.text());
+        }
+    }
+}
+
+// req: GW-05
 // attack: D-08
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_coded_body_is_sent_on_as_it_is_where_nobody_decodes() {
