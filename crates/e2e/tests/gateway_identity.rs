@@ -87,6 +87,40 @@ async fn a_policy_whose_file_is_missing_or_bad_lets_nobody_start_and_changes_not
     assert_refusal(&answer, 403, "forbidden");
 }
 
+// req: GW-13, KN-14
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_permission_that_is_revoked_in_the_policys_file_is_gone_by_itself_and_at_once_by_a_reload()
+ {
+    let upstream = Upstream::start().await.unwrap();
+    let other = program("");
+    let allow =
+        |method: &str| format!("[[rules]]\nverdict = \"allow\"\nmethods = [\"{method}\"]\n");
+    let path = other.file("rules.toml", &allow("GET")).unwrap();
+    let section = format!(
+        "[gateway.policy]\nfile = {path:?}\n{}",
+        to(upstream.addr(), "")
+    );
+    let gateway = Gateway::start(&section).await;
+    assert_eq!(gateway.get("/").await.status, 200);
+    std::fs::write(&path, allow("PUT")).unwrap();
+    assert!(gateway.process.signal(libc::SIGHUP).unwrap());
+    eventually("it is revoked", PATIENCE, async || {
+        gateway.get("/").await.status == 403
+    })
+    .await;
+    std::fs::write(&path, "[[rules]]\nverdict = \"maybe\"\n").unwrap();
+    eventually("the bad file is told of", PATIENCE, async || {
+        gateway.config_status().await["last_result"] == "invalid"
+    })
+    .await;
+    assert_eq!(gateway.get("/").await.status, 403, "the old rules hold");
+    std::fs::write(&path, allow("GET")).unwrap();
+    eventually("it is given again", PATIENCE, async || {
+        gateway.get("/").await.status == 200
+    })
+    .await;
+}
+
 /// The headers an upstream saw with the last request.
 fn last(upstream: &Upstream) -> testkit::wire::Headers {
     upstream.requests().pop().unwrap().head.unwrap().headers

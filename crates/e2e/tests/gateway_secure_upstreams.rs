@@ -101,3 +101,24 @@ async fn a_config_whose_files_cannot_be_used_changes_nothing_and_the_status_says
     assert_eq!(gateway.get("/a").await.text(), "secure");
     gateway.end().await;
 }
+
+// req: GW-16, KN-14
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whom_an_upstream_must_be_signed_by_is_taken_over_when_its_file_is_written() {
+    let (authority, stranger) = (Authority::new(), Authority::new());
+    let origin = Origin::start(authority.identity(HOST)).await;
+    let (gateway, files) = gateway(&origin, &authority).await;
+    let ca = files.path().join("ca.pem");
+    assert_eq!(gateway.get("/a").await.status, 200);
+    std::fs::write(&ca, &stranger.pem).unwrap();
+    eventually("it is trusted no longer", PATIENCE, async || {
+        gateway.get("/a").await.status != 200
+    })
+    .await;
+    std::fs::write(&ca, &authority.pem).unwrap();
+    eventually("it is trusted again", PATIENCE, async || {
+        gateway.get("/a").await.status == 200
+    })
+    .await;
+    gateway.end().await;
+}

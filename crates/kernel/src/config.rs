@@ -17,9 +17,11 @@ use crate::lock::{self, Lock};
 use crate::metrics::{Counter, Gauge, Kind, MetricSpec, Registry};
 use crate::queue::{self, OnFull, QueueSpec, Receiver, Sender};
 use crate::tree::{Context, Failure};
+use named::NamedFiles;
 pub use source::Source;
 use watch::Lookout;
 
+mod named;
 mod source;
 mod watch;
 
@@ -259,6 +261,7 @@ where
         blocking: Blocking,
     ) -> Result<(), Failure> {
         let file = self.source.file().cloned();
+        let mut named = NamedFiles::new(requests.clone(), blocking.clone());
         let mut lookout = file.map(|file| Lookout::new(file, requests, blocking.clone()));
         if lookout.is_none() {
             context.ready.ready();
@@ -272,9 +275,13 @@ where
                     Some(()) => self.settle_and_reload(&context, &updates, &blocking).await,
                     None => return Ok(()),
                 },
-                _ = looks.tick() => if let Some(lookout) = &mut lookout {
-                    lookout.look(&context.ready).await;
-                },
+                _ = looks.tick() => {
+                    if let Some(lookout) = &mut lookout {
+                        lookout.look(&context.ready).await;
+                    }
+                    let files = self.loaded.lock().files();
+                    named.look(files).await;
+                }
             }
         }
     }

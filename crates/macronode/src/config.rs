@@ -1,6 +1,7 @@
 //! The node's config: text form, what contradicts, and the settings in which bad states cannot be written.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -230,6 +231,16 @@ impl ConfigText for NodeText {
         if let Some(demo) = &self.demo {
             report.within("demo", |report| demo.contradictions(report));
         }
+    }
+
+    fn files(&self) -> Vec<(String, PathBuf)> {
+        let below = |section: &'static str| {
+            move |(key, path): (String, PathBuf)| (format!("{section}.{key}"), path)
+        };
+        let gateway = self.gateway.iter().flat_map(GatewayText::files);
+        let edge = self.edge.iter().flat_map(EdgeText::files);
+        let gateway = gateway.map(below("gateway"));
+        gateway.chain(edge.map(below("edge"))).collect()
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde_json::Value;
 
+use crate::contents::{Contents, Stamp};
 use crate::diff::{Change, compare};
 use crate::given::{Body, Given};
 use crate::load::{ConfigText, Loader};
@@ -23,6 +25,7 @@ pub struct Loaded<C> {
     origins: BTreeMap<String, Origin>,
     /// Kept apart from the document, so that the document can be shown and a changed secret still be seen.
     secrets: BTreeMap<String, Secret>,
+    contents: Contents,
     shape: Arc<Shape>,
 }
 
@@ -37,13 +40,20 @@ impl<C: ConfigText> Loaded<C> {
         &self.origins
     }
 
-    /// What is different in `new`, by key; secrets show only that they changed.
+    /// What is different in `new`, by key; secrets and contents of files show only that they changed.
     pub fn diff(&self, new: &Self) -> Vec<Change> {
-        compare(
+        let mut changes = compare(
             &self.shape,
             (&self.document, &self.secrets),
             (&new.document, &new.secrets),
-        )
+        );
+        changes.extend(self.contents.changes(&new.contents));
+        changes
+    }
+
+    /// The files whose contents are part of it, and how each stood before it was read.
+    pub fn files(&self) -> Vec<(PathBuf, Stamp)> {
+        self.contents.stamps()
     }
 
     /// Loads the next one for less than this one took.
@@ -64,7 +74,7 @@ pub(crate) fn loaded<C: ConfigText>(
     shape: &Arc<Shape>,
     text: C,
     tree: &Given,
-    origins: BTreeMap<String, Origin>,
+    (origins, contents): (BTreeMap<String, Origin>, Contents),
 ) -> Loaded<C> {
     let mut secrets = BTreeMap::new();
     collect_secrets(shape, tree, String::new(), &mut secrets);
@@ -75,6 +85,7 @@ pub(crate) fn loaded<C: ConfigText>(
         document,
         origins,
         secrets,
+        contents,
         shape: shape.clone(),
     }
 }

@@ -36,6 +36,7 @@
 
 mod audit;
 mod check;
+mod contents;
 mod diff;
 mod document;
 mod findings;
@@ -53,6 +54,7 @@ mod shape;
 mod toml_text;
 
 pub use audit::audit;
+pub use contents::Stamp;
 pub use diff::{Change, restart_needed};
 pub use document::{Loaded, redact};
 pub use load::{ConfigText, Loader, Sources, load};

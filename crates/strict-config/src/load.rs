@@ -5,6 +5,7 @@ mod build;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::marker::PhantomData;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use crate::check::{Check, complete};
+use crate::contents::Contents;
 use crate::document::{self, Loaded};
 use crate::findings::{Finding, Findings, origin};
 use crate::given::{Body, Given};
@@ -35,6 +37,12 @@ pub trait ConfigText: DeserializeOwned + Serialize + JsonSchema + Default {
     /// Reports values that are fine alone and wrong together.
     fn contradictions(&self, report: &mut Report) {
         let _ = report;
+    }
+
+    /// Names the files whose contents are part of this configuration, each behind the key that names it. When one of
+    /// them holds something else, so does the configuration.
+    fn files(&self) -> Vec<(String, PathBuf)> {
+        Vec::new()
     }
 }
 
@@ -107,11 +115,16 @@ fn put_together<C: ConfigText>(
         None
     };
     let places = places(&tree);
+    // Before anybody else reads them.
+    let contents = text.as_ref().map(|text| Contents::of(text.files()));
     if let Some(text) = &text {
         weigh(text, &places, &mut findings);
     }
     match (findings.into_mistakes(file, shape), text) {
-        (None, Some(text)) => Ok(document::loaded(shape, text, &tree, origins(places, file))),
+        (None, Some(text)) => {
+            let said = (origins(places, file), contents.unwrap_or_default());
+            Ok(document::loaded(shape, text, &tree, said))
+        }
         (Some(mistakes), _) => Err(mistakes),
         (None, None) => unreachable!("what could not be built has been reported"),
     }

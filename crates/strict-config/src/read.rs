@@ -71,7 +71,7 @@ pub fn read_file(path: &Path) -> Result<SourceFile, Mistakes> {
 }
 
 /// Without waiting: a pipe nobody writes to would otherwise hold up the start for ever.
-fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)

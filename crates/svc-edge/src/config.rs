@@ -1,6 +1,7 @@
 //! The `[edge]` section as it is written, and what in it contradicts itself.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -163,6 +164,17 @@ impl EdgeText {
             true => (self.memory_bytes, 0),
             false => (self.memory_bytes / 2, self.memory_bytes / 2),
         }
+    }
+
+    /// The files whose contents it is followed by, besides certificates and packs, which are looked after already.
+    pub fn files(&self) -> Vec<(String, PathBuf)> {
+        let named = self.origins.iter().enumerate();
+        named
+            .filter_map(|(index, origin)| {
+                let file = origin.ca.as_ref()?;
+                Some((format!("origins[{index}].ca"), file.into()))
+            })
+            .collect()
     }
 
     /// Says everything that contradicts. Under amnesia nothing may ask for a disk to write to.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 pub use front_door::text::{CertificateText, ClientCertificates, PostQuantum, TlsText};
 use ipnet::IpNet;
@@ -369,6 +370,19 @@ impl GatewayText {
     /// Says everything that contradicts, also what files it names.
     pub fn contradictions(&self, report: &mut Report) {
         check::check(self, report);
+    }
+
+    /// The files whose contents it is followed by, besides certificates, which are looked after by their doors.
+    pub fn files(&self) -> Vec<(String, PathBuf)> {
+        let policy = self.policy.iter().filter_map(|policy| {
+            let file = policy.file.as_ref()?;
+            Some(("policy.file".to_owned(), file.into()))
+        });
+        let trust = self.upstreams.iter().filter_map(|(name, upstream)| {
+            let file = upstream.ca.as_ref()?;
+            Some((format!("upstreams.{name}.ca"), file.into()))
+        });
+        policy.chain(trust).collect()
     }
 
     /// The networks whose word is believed.

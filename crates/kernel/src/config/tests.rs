@@ -30,6 +30,8 @@ struct Text {
     /// Where.
     #[schemars(extend("x-reload" = "restart"))]
     place: String,
+    /// A file that holds more.
+    more: Option<PathBuf>,
 }
 
 impl Default for Text {
@@ -37,12 +39,18 @@ impl Default for Text {
         Self {
             size: 1,
             place: "here".to_owned(),
+            more: None,
         }
     }
 }
 
 impl ConfigText for Text {
     const ENV_PREFIX: &'static str = "KERNEL_TEST__";
+
+    fn files(&self) -> Vec<(String, PathBuf)> {
+        let more = self.more.clone().into_iter();
+        more.map(|more| ("more".to_owned(), more)).collect()
+    }
 }
 
 struct Bench {
@@ -308,4 +316,52 @@ async fn a_directory_that_is_replaced_is_watched_again_and_one_that_is_missing_i
     bench.replace("size = 4\n");
     bench.until("watched as before", applied(4)).await;
     fs::remove_dir_all(away).unwrap();
+}
+
+/// A config that names a file, and the file.
+async fn naming() -> (Bench, PathBuf, tempfile::TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let more = directory.path().join("more.txt");
+    fs::write(&more, "first").unwrap();
+    let bench = bench(&format!("more = '{}'", more.display())).await;
+    (bench, more, directory)
+}
+
+// req: KN-14
+#[tokio::test]
+async fn what_a_named_file_holds_is_part_of_the_config() {
+    let (bench, more, _directory) = naming().await;
+    bench.requests.request();
+    let status = bench.until("asked", |status| status.reloads == 1).await;
+    assert_eq!(status.last_result, "unchanged");
+    fs::write(&more, "other").unwrap();
+    bench.requests.request();
+    let status = bench
+        .until("applied", |status| status.generation == 2)
+        .await;
+    assert_eq!(status.last_result, "applied");
+}
+
+// req: KN-14
+#[tokio::test]
+async fn a_named_file_that_is_written_takes_effect_by_itself_and_one_that_is_only_touched_once_asks()
+ {
+    let (bench, more, _directory) = naming().await;
+    fs::write(&more, "other").unwrap();
+    bench
+        .until("written", |status| status.generation == 2)
+        .await;
+    let fresh = more.with_extension("new");
+    fs::write(&fresh, "third").unwrap();
+    fs::rename(&fresh, &more).unwrap();
+    bench
+        .until("replaced", |status| status.generation == 3)
+        .await;
+    fs::write(&more, "third").unwrap();
+    let before = bench.count("unchanged");
+    bench
+        .until("touched", |status| status.last_result == "unchanged")
+        .await;
+    tokio::time::sleep(limits::WATCH_LOOK * 2).await;
+    assert_eq!(bench.count("unchanged"), before + 1);
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct PolicyText {
-    /// A TOML file with further `[[rules]]`, read after these. When it is missing or bad the config is refused.
+    /// A TOML file with further `[[rules]]`, read after these. When it is missing or bad the config is refused. What is
+    /// written into it is taken over by itself, and by a reload.
     #[schemars(length(min = 1, max = 4096))]
     pub file: Option<String>,
     /// The rules.
