@@ -40,6 +40,8 @@ struct Paths {
     /// By the prefix without a slash at its end.
     prefixes: Names<Vec<Prefix>>,
     regexes: Vec<(Regex, usize)>,
+    /// Those of the prefix `/`, which say nothing of the path: an expression says more.
+    catch_all: Vec<usize>,
 }
 
 #[derive(Debug)]
@@ -154,24 +156,27 @@ impl Paths {
     fn add(&mut self, path: &PathMatch, route: usize) {
         match path {
             PathMatch::Exact(path) => self.exact.entry(path).push(route),
+            PathMatch::Prefix(prefix) if prefix == "/" => self.catch_all.push(route),
             PathMatch::Prefix(prefix) => {
                 let bare = prefix.strip_suffix('/');
                 self.prefixes.entry(bare.unwrap_or(prefix)).push(Prefix {
                     route,
-                    below_only: bare.is_some_and(|bare| !bare.is_empty()),
+                    below_only: bare.is_some(),
                 });
             }
             PathMatch::Regex(regex) => self.regexes.push((regex.clone(), route)),
         }
     }
 
+    /// The exact path, the longest prefix, expressions, and at last what takes anything.
     fn find(&self, path: &str, mut fits: impl FnMut(usize) -> bool) -> Option<usize> {
         let exact = self.exact.get(path).into_iter().flatten().copied();
         if let Some(route) = { exact }.find(|route| fits(*route)) {
             return Some(route);
         }
         self.by_prefix(path, &mut fits)
-            .or_else(|| self.by_regex(path, fits))
+            .or_else(|| self.by_regex(path, &mut fits))
+            .or_else(|| self.catch_all.iter().copied().find(|route| fits(*route)))
     }
 
     /// From the longest prefix down, one segment less each time.
@@ -188,7 +193,8 @@ impl Paths {
                     return Some(entry.route);
                 }
             }
-            end = prefix.bytes().rposition(|byte| byte == b'/')?;
+            let shorter = prefix.bytes().rposition(|byte| byte == b'/');
+            end = shorter.filter(|end| *end > 0)?;
         }
     }
 

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::RateText;
 
-/// One route. Among those that match the more specific wins: host before none, exact path before the longest prefix
-/// before regex, then more conditions, then the earlier one.
+/// One route. Among those that match the more specific wins: host before none; exact path before the longest prefix
+/// before a regex before the prefix `/`, which is what a route without a path has; then more conditions, then the
+/// earlier one.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct RouteText {
@@ -18,13 +19,15 @@ pub struct RouteText {
     /// Hosts; `*.example.com` means all below; none means any.
     #[schemars(length(max = 1_000), inner(length(min = 1, max = 255)))]
     pub hosts: Vec<String>,
-    /// A path and all below it.
+    /// A path and all below it. The longest that matches wins over a regex; `/`, or none, is what remains when nothing
+    /// else matches.
     #[schemars(length(min = 1, max = 4096))]
     pub path: Option<String>,
-    /// One path.
+    /// One path; it wins over all others.
     #[schemars(length(min = 1, max = 4096))]
     pub exact: Option<String>,
-    /// Paths that match as a whole.
+    /// Paths that match as a whole. Tried in their order after exact paths and longer prefixes, and before `/` and
+    /// `gateway.to`.
     #[schemars(length(min = 1, max = 4096))]
     pub regex: Option<String>,
     /// Methods; none means any.

@@ -99,6 +99,34 @@ fn an_exact_path_wins_over_a_prefix_and_that_over_a_regex() {
 
 // req: GW-01
 #[test]
+fn a_regex_wins_over_what_takes_any_path_and_over_no_other_prefix() {
+    let regex = |pattern: &str| RouteText {
+        regex: Some(pattern.to_owned()),
+        ..RouteText::default()
+    };
+    // What `gateway.to` is short for comes last, and has no path at all.
+    let short = RouteText::default();
+    let router = router(&[
+        prefix("/"),
+        regex("/user/[0-9]+"),
+        prefix("/user/7"),
+        regex("/user/.*"),
+        short,
+    ]);
+    for (path, route) in [
+        ("/user/8", 1),
+        ("/user/7", 2),
+        ("/user/7/x", 2),
+        ("/user/x", 3),
+        ("/user", 0),
+        ("/", 0),
+    ] {
+        assert_eq!(ask(&router, "GET", "a", path), Some(route), "{path}");
+    }
+}
+
+// req: GW-01
+#[test]
 fn the_nearest_host_wins() {
     let router = router(&[
         prefix("/"),
@@ -204,11 +232,16 @@ fn reference(routes: &[RouteText], host: &str, path: &str) -> Option<usize> {
         }
     };
     let path_rank = |text: &RouteText| {
+        if let Some(pattern) = &text.regex {
+            let whole = regex::Regex::new(&format!("^(?:{pattern})$")).unwrap();
+            return whole.is_match(path).then_some(1);
+        }
         let prefix = text.path.as_deref().unwrap_or("/");
         let inside = match prefix.strip_suffix('/') {
             Some(_) => path.starts_with(prefix),
             None => path == prefix || path.starts_with(&format!("{prefix}/")),
         };
+        // More than an expression's, unless it takes everything.
         inside.then(|| prefix.trim_end_matches('/').len())
     };
     let ranked = routes.iter().enumerate().filter_map(|(index, text)| {
@@ -221,13 +254,14 @@ proptest! {
     // req: GW-01
     #[test]
     fn finding_agrees_with_trying_all(
-        routes in prop::collection::vec(("(\\*\\.)?[ab](\\.[ab]){0,2}|", "(/[ab]){0,3}/?"), 1..12),
+        routes in prop::collection::vec(("(\\*\\.)?[ab](\\.[ab]){0,2}|", "(/[ab]){0,3}/?|/[ab]\\*"), 1..12),
         host in "[ab](\\.[ab]){0,3}",
         path in "(/[ab]){1,4}/?",
     ) {
         let texts: Vec<RouteText> = routes.iter().map(|(host, path)| RouteText {
             hosts: if host.is_empty() { vec![] } else { vec![host.clone()] },
-            path: Some(if path.is_empty() { "/".to_owned() } else { path.clone() }),
+            path: (!path.ends_with('*')).then(|| if path.is_empty() { "/".to_owned() } else { path.clone() }),
+            regex: path.strip_suffix('*').map(|path| format!("{path}/.*")),
             ..RouteText::default()
         }).collect();
         prop_assert_eq!(ask(&router(&texts), "GET", &host, &path), reference(&texts, &host, &path));
