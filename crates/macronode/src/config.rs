@@ -22,6 +22,8 @@ use crate::cli::{BuiltIn, ConfigArgs};
 use crate::demo::config::DemoText;
 use crate::overlay::config::OverlayText;
 
+mod places;
+
 /// The config file of a node.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(deny_unknown_fields, default)]
@@ -231,6 +233,7 @@ impl ConfigText for NodeText {
         if let Some(demo) = &self.demo {
             report.within("demo", |report| demo.contradictions(report));
         }
+        places::twice(self, report);
     }
 
     fn files(&self) -> Vec<(String, PathBuf)> {

@@ -64,3 +64,43 @@ fn without_a_config_the_demonstration_is_on_and_with_one_it_is_not() {
     );
     assert!(from("").unwrap().text.demo.is_none());
 }
+
+// req: KN-13
+#[test]
+fn an_address_is_listened_on_once_by_whomever() {
+    let gateway =
+        |listen: &str| format!("[gateway]\nto = 'http://127.0.0.1:1'\nlisten = ['{listen}']\n");
+    for (text, expected) in [
+        (gateway("127.0.0.1:9600"), "admin.listen"),
+        (gateway("0.0.0.0:9600"), "admin.listen"),
+        (gateway("[::]:9600"), "admin.listen"),
+        (gateway("127.0.0.1:8640") + "[edge]\n", "edge.listen"),
+        (
+            gateway("127.0.0.1:8650") + "[transport]\n",
+            "transport.listen",
+        ),
+        (gateway("127.0.0.1:8660") + "[overlay]\n", "overlay.listen"),
+        (gateway("127.0.0.1:8600") + "[demo]\n", "demo.listen"),
+        (
+            gateway("127.0.0.1:8620") + "[demo]\n[demo.crowd]\n",
+            "crowd.origin",
+        ),
+        (
+            "[demo]\nlisten = '127.0.0.1:8620'\n[demo.crowd]\n".to_owned(),
+            "crowd.origin",
+        ),
+    ] {
+        let said = from(&text).unwrap_err().to_string();
+        let one = said.contains("are one place to listen") && said.contains(expected);
+        assert!(one && said.contains("node.toml:"), "{text}\nsays: {said}");
+    }
+    for fine in [
+        "127.0.0.1:0",
+        "[::1]:9600",
+        "127.0.0.2:9600",
+        "127.0.0.1:9601",
+    ] {
+        let text = format!("{}[admin]\nlisten = '127.0.0.1:9600'\n", gateway(fine));
+        assert!(from(&text).is_ok(), "{fine}");
+    }
+}
