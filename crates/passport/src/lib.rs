@@ -138,7 +138,7 @@ pub use settings::{
     ApiKeySetting, Audience, CacheEntries, Issuer, IssuerId, Root, Settings, SettingsError,
     Standing, Subject,
 };
-pub use tenant::{TAG_BYTES_MAX, TAGS_MAX, TENANT_BYTES_MAX, is_tenant};
+pub use tenant::{TAG_BYTES_MAX, TAGS_MAX, TENANT_BYTES_MAX, is_tag, is_tenant};
 pub use verifier::Verifier;
 
 #[cfg(test)]

@@ -17,6 +17,11 @@ pub fn is_tenant(text: &str) -> bool {
     (1..=TENANT_BYTES_MAX).contains(&text.len()) && is_visible(text)
 }
 
+/// Whether `text` may be a tag: 1 to 128 visible ASCII characters, no comma.
+pub fn is_tag(text: &str) -> bool {
+    is_name(text)
+}
+
 /// Whether `text` may be a tag or the name of a class; commas part them in a caveat.
 pub(crate) fn is_name(text: &str) -> bool {
     (1..=TAG_BYTES_MAX).contains(&text.len()) && is_visible(text) && !text.contains(',')

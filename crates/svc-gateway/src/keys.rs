@@ -142,14 +142,7 @@ impl Keys {
     }
 
     async fn get(&self, shared: &Shared, url: &str) -> Result<Vec<u8>, String> {
-        let words = |error: &dyn std::fmt::Display| error.to_string();
-        let uri: Uri = url.parse().map_err(|error| words(&error))?;
-        let root = format!(
-            "{}://{}",
-            uri.scheme_str().unwrap_or("http"),
-            uri.authority().map_or("", |authority| authority.as_str())
-        );
-        let endpoint = EndpointSpec::parse(&root).map_err(|error| words(&error))?;
+        let (uri, endpoint) = place(url)?;
         let tls = match endpoint.is_secure() {
             true => Some(backend::system_tls()?),
             false => None,
@@ -168,6 +161,20 @@ impl Keys {
         pool.end().await;
         answer
     }
+}
+
+/// Where a URL leads: what is asked for, and whom; or why it leads nowhere.
+pub(crate) fn place(url: &str) -> Result<(Uri, EndpointSpec), String> {
+    let uri: Uri = url
+        .parse()
+        .map_err(|_| "neither http nor https, or no URL at all".to_owned())?;
+    let root = format!(
+        "{}://{}",
+        uri.scheme_str().unwrap_or_default(),
+        uri.authority().map_or("", |authority| authority.as_str())
+    );
+    let endpoint = EndpointSpec::parse(&root).map_err(|error| error.to_string())?;
+    Ok((uri, endpoint))
 }
 
 fn refresh(text: &JwtText) -> Refresh {

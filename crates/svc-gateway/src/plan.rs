@@ -227,8 +227,14 @@ fn identities(
     Ok((verifier, Some(keys)))
 }
 
+/// What a route is called in metrics, log and policy.
+pub(crate) fn route_name(index: usize, text: &RouteText) -> String {
+    let own = text.name.clone();
+    own.unwrap_or_else(|| format!("route-{index}"))
+}
+
 /// `to` written out as the upstream and the route it is short for.
-fn with_shorthand(text: &GatewayText) -> GatewayText {
+pub(crate) fn with_shorthand(text: &GatewayText) -> GatewayText {
     let mut text = text.clone();
     if text.to.is_some() {
         let taken = text
@@ -288,10 +294,7 @@ impl Route {
         backends: &[Arc<Backend>],
         before: Option<&Plan>,
     ) -> Result<Self, String> {
-        let name = text
-            .name
-            .clone()
-            .unwrap_or_else(|| format!("route-{index}"));
+        let name = route_name(index, text);
         let label = shared.metrics.label(&name);
         let known = before.and_then(|before| before.route(&name));
         let rated = known.and_then(|route| route.rate.as_ref());
@@ -345,7 +348,7 @@ fn target(text: &RouteText, backends: &[Arc<Backend>]) -> Result<Target, String>
             .cloned()
             .ok_or_else(|| format!("there is no upstream `{name}`"))
     };
-    if let Some(redirect) = Redirect::compile(text) {
+    if let Some(redirect) = Redirect::compile(text)? {
         return Ok(Target::Redirect(redirect));
     }
     if let Some(name) = &text.upstream {

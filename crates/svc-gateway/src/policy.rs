@@ -48,9 +48,7 @@ impl Policy {
     /// Reads the rules, and those of the file it names; a file that is missing or bad is an error.
     pub(crate) fn load(text: &PolicyText) -> Result<Self, String> {
         let mut texts = text.rules.clone();
-        if let Some(path) = &text.file {
-            texts.extend(read(path)?);
-        }
+        texts.extend(filed(text)?);
         let rules: Result<_, String> = texts.iter().map(Rule::compile).collect();
         Ok(Self { rules: rules? })
     }
@@ -62,7 +60,11 @@ impl Policy {
     }
 }
 
-fn read(path: &str) -> Result<Vec<RuleText>, String> {
+/// The rules of the file, if there is one.
+pub(crate) fn filed(text: &PolicyText) -> Result<Vec<RuleText>, String> {
+    let Some(path) = &text.file else {
+        return Ok(Vec::new());
+    };
     let file = strict_config::read_file(path.as_ref()).map_err(|error| error.to_string())?;
     let parsed: Result<RulesFile, _> = toml::from_str(file.text());
     match parsed {

@@ -92,7 +92,7 @@ impl Rewrite {
 }
 
 /// Whether it can stand in a request line.
-fn is_target(text: &str) -> bool {
+pub(crate) fn is_target(text: &str) -> bool {
     let whole = PathAndQuery::try_from(text).is_ok_and(|parsed| parsed.as_str() == text);
     whole && check(text.split('?').next().unwrap_or_default().as_bytes()).is_ok()
 }
@@ -138,11 +138,23 @@ pub(crate) struct Redirect {
 }
 
 impl Redirect {
-    pub(crate) fn compile(text: &RouteText) -> Option<Self> {
-        let to = text.redirect.clone()?;
+    /// Absent for a route that is none.
+    pub(crate) fn compile(text: &RouteText) -> Result<Option<Self>, String> {
+        let Some(to) = text.redirect.clone() else {
+            return Ok(None);
+        };
+        if !to.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(format!("`{}` is no location", to.escape_debug()));
+        }
+        for part in to.split('{').skip(1) {
+            let name = part.split_once('}').map(|(name, _)| name);
+            if !matches!(name, Some("host" | "path" | "query")) {
+                return Err(format!("`{{{part}` begins with nothing that is filled in"));
+            }
+        }
         let status = text.redirect_status.unwrap_or(308);
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::PERMANENT_REDIRECT);
-        Some(Self { to, status })
+        Ok(Some(Self { to, status }))
     }
 
     /// Where to. The path was checked and cannot leave its place in the URL; at its beginning, two slashes would make a
@@ -308,7 +320,7 @@ mod tests {
             redirect: Some("https://{host}{path}{query}".to_owned()),
             ..RouteText::default()
         };
-        let redirect = Redirect::compile(&text).unwrap();
+        let redirect = Redirect::compile(&text).unwrap().unwrap();
         let location = redirect.location("a.example", &"/x?y=1".parse().unwrap());
         assert_eq!(location.unwrap(), "https://a.example/x?y=1");
         assert_eq!(redirect.status, 308);
@@ -325,6 +337,7 @@ mod tests {
                 ..RouteText::default()
             };
             let location = Redirect::compile(&text)
+                .unwrap()
                 .unwrap()
                 .location("h.test", &uri.parse().unwrap());
             location.map(|value| value.to_str().unwrap().to_owned())
@@ -343,10 +356,22 @@ mod tests {
             ("/x?y{query}", "/a?b", Some("/x?y&b")),
             ("/x?y{query}", "/a", Some("/x?y")),
             ("/x{path}", "/{query}?b", Some("/x/{query}")),
-            ("/x{other}{", "/a", Some("/x{other}{")),
         ];
         for (to, uri, expected) in all {
             assert_eq!(location(to, uri).as_deref(), expected, "{to} {uri}");
+        }
+    }
+
+    // req: GW-01
+    #[test]
+    fn a_redirect_that_leads_nowhere_is_no_config() {
+        for to in ["/x{other}", "/x{", "/x{path", "/a\nb", "/a b", "/ä"] {
+            let redirect = Some(to.to_owned());
+            let text = RouteText {
+                redirect,
+                ..RouteText::default()
+            };
+            assert!(Redirect::compile(&text).is_err(), "{to}");
         }
     }
 

@@ -12,12 +12,7 @@ use crate::metrics::CLASSES;
 
 pub(super) fn verifier(text: &GatewayText, seed: &Seed) -> Result<Option<Arc<Verifier>>, String> {
     let identity = &text.identity;
-    let nobody = identity.keys.is_empty()
-        && identity.certificates.is_empty()
-        && identity.jwt.is_none()
-        && identity.passport.is_none()
-        && identity.tenant_header.is_none();
-    if nobody {
+    if !identity.has_means() {
         return Ok(None);
     }
     let standing = |tenant: &str, tags: &[String]| Standing {

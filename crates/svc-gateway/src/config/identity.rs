@@ -30,6 +30,17 @@ pub struct IdentityText {
     pub certificates: Vec<SubjectText>,
 }
 
+impl IdentityText {
+    /// Whether there is any way to show who one is.
+    pub(crate) fn has_means(&self) -> bool {
+        !self.keys.is_empty()
+            || !self.certificates.is_empty()
+            || self.jwt.is_some()
+            || self.passport.is_some()
+            || self.tenant_header.is_some()
+    }
+}
+
 /// Whose client certificate it is.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]

@@ -134,6 +134,65 @@ fn what_contradicts_is_told_with_its_place_and_what_to_do() {
             "remove one of them",
         ),
         ("policy = { file = 'no-such-file.toml' }", "mend the rules"),
+        (
+            "policy.rules = [{ verdict = 'deny', routes = ['mian'] }, { verdict = 'allow' }]",
+            "no route `mian`",
+        ),
+        ("identity.required = true", "no way to"),
+        (
+            "routes = [{ upstream = 'main', identity = true }]",
+            "no way to",
+        ),
+        (
+            "identity.passport = { root_key = 'short', key_id = 'a b' }",
+            "cannot name a root key",
+        ),
+        (
+            "identity.jwt = { issuer = 'a', audience = 'b', jwks_url = 'ftp://a/b' }",
+            "write https://host/path",
+        ),
+        (
+            "identity.jwt = { issuer = 'a', audience = 'b', jwks_url = 'keys.json' }",
+            "write https://host/path",
+        ),
+        (
+            "routes = [{ upstream = 'main', upstream_host = 'a b' }]",
+            "`a b` is no host",
+        ),
+        (
+            "routes = [{ upstream = 'main', redirect_status = 302 }]",
+            "leave redirect_status out",
+        ),
+        (
+            "routes = [{ redirect = '/x', rewrite = '/y' }]",
+            "leave rewrite out",
+        ),
+        ("routes = [{ redirect = \"/a\\nb\" }]", "is no location"),
+        ("routes = [{ redirect = '/x{pth}' }]", "filled in"),
+        (
+            "routes = [{ path = '/a?b', upstream = 'main' }]",
+            "without query",
+        ),
+        (
+            "routes = [{ exact = '/a b', upstream = 'main' }]",
+            "blanks are %20",
+        ),
+        (
+            "upstreams.x = { endpoints = ['http://a'], health = { path = '/a b' } }",
+            "is no path that can be asked for",
+        ),
+        (
+            "upstreams.x = { endpoints = ['http://a'], health = { path = 'a' } }",
+            "is no path that can be asked for",
+        ),
+        (
+            "upstreams.x = { endpoints = ['http://a'], balance = 'hash', hash_header = 'a b' }",
+            "is no header name",
+        ),
+        (
+            "upstreams.x = { endpoints = ['http://a'], hash_header = 'x-user' }",
+            "leave hash_header out",
+        ),
         ("tenants.a = { weight = 0 }", "out of range"),
         (
             "tls = { listen = ['127.0.0.1:2'], certificates = [{ cert = 'no.pem', key = 'no.pem' }] }",
@@ -172,5 +231,51 @@ fn several_contradictions_are_told_at_once() {
         "no regular expression",
     ] {
         assert_eq!(said.matches(part).count(), 1, "{part}: {said}");
+    }
+}
+
+// req: KN-13, GW-12
+#[test]
+fn a_credential_is_one_tenants_alone_and_the_tenant_can_be_one() {
+    let hash = |digit: &str| format!("blake3:{}", digit.repeat(64));
+    let key = |tenant: &str, hash: String| format!("{{ tenant = '{tenant}', hash = '{hash}' }}");
+    let keys = |first: String, second: String| format!("{TO}identity.keys = [{first}, {second}]\n");
+    let good = keys(key("a", hash("a")), key("a", hash("b")));
+    assert_eq!(mistakes(&good), "");
+    let twice = mistakes(&keys(key("a", hash("a")), key("b", hash("A"))));
+    assert!(twice.contains("identity.keys[1].hash"), "{twice}");
+    assert!(twice.contains("listed before"), "{twice}");
+    let blank = mistakes(&keys(key("a", hash("a")), key("two words", hash("b"))));
+    assert!(blank.contains("identity.keys[1].tenant"), "{blank}");
+    assert!(blank.contains("cannot be a tenant"), "{blank}");
+    let tagged = "{ tenant = 'a', tags = ['x,y'], hash = 'HASH' }".replace("HASH", &hash("c"));
+    let tagged = mistakes(&keys(key("a", hash("a")), tagged));
+    assert!(tagged.contains("cannot be a tag"), "{tagged}");
+}
+
+// req: KN-13, GW-13
+#[test]
+fn a_rule_is_about_routes_that_there_are_wherever_it_stands() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("rules.toml");
+    let rule = |name: &str| format!("[[rules]]\nverdict = 'deny'\nroutes = ['{name}']\n");
+    let text = format!(
+        "{TO}policy = {{ file = '{}' }}\n\
+         routes = [{{ name = 'a', path = '/a', upstream = 'main' }}, {{ path = '/b', upstream = 'main' }}]\n",
+        file.display()
+    );
+    for name in ["a", "route-1", "main"] {
+        std::fs::write(&file, rule(name)).unwrap();
+        assert_eq!(mistakes(&text), "", "{name}");
+    }
+    std::fs::write(&file, format!("{}{}", rule("a"), rule("b"))).unwrap();
+    let said = mistakes(&text);
+    for part in [
+        "gateway.policy.file",
+        "rule 2",
+        "no route `b`",
+        "a, route-1, main",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
     }
 }

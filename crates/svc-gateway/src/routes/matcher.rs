@@ -1,6 +1,7 @@
 //! What a route asks of a request, checked when it is read.
 
 use http::{HeaderName, Method};
+use http_rules::path::BadPath;
 use regex::Regex;
 
 use crate::config::RouteText;
@@ -85,12 +86,20 @@ pub(crate) fn methods(texts: &[String]) -> Result<Vec<Method>, String> {
 }
 
 fn path(text: &RouteText) -> Result<PathMatch, MatcherError> {
-    let rooted = |key, path: &String| match path.starts_with('/') {
-        true => Ok(path.clone()),
-        false => Err(MatcherError {
+    let rooted = |key, path: &String| match http_rules::path::check(path.as_bytes()) {
+        Ok(()) => Ok(path.clone()),
+        Err(BadPath::Start) => Err(MatcherError {
             key,
             what: format!("`{path}` does not begin at the root"),
             remedy: "begin it with a slash",
+        }),
+        Err(error) => Err(MatcherError {
+            key,
+            what: format!(
+                "`{}`: no request has such a path. {error}",
+                path.escape_debug()
+            ),
+            remedy: "write a path as clients send it, without query; blanks are %20",
         }),
     };
     match (&text.path, &text.exact, &text.regex) {

@@ -1,0 +1,127 @@
+//! What in a route contradicts itself, or names what is not there.
+
+use http::header::{CONTENT_LENGTH, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TRAILER};
+use http::{HeaderName, HeaderValue};
+use http_rules::authority::Authority;
+use http_rules::forward::is_hop_by_hop;
+use strict_config::Report;
+
+use super::super::{GatewayText, RouteText};
+use super::identity::nobody_known;
+use crate::rewrite::{Redirect, Rewrite};
+use crate::routes::{Matcher, MatcherError};
+
+pub(super) fn route(gateway: &GatewayText, text: &RouteText, report: &mut Report) {
+    if let Err(MatcherError { key, what, remedy }) = Matcher::compile(text) {
+        report.contradiction(&[key], what, remedy);
+    } else if let Err(what) = Rewrite::compile(text) {
+        let remedy = "write a path such as /v2; in an expression's, ${1} is a group";
+        report.contradiction(&["rewrite"], what, remedy);
+    }
+    redirect(text, report);
+    let ways = [
+        text.upstream.is_some(),
+        !text.split.is_empty(),
+        text.redirect.is_some(),
+    ];
+    if ways.iter().filter(|way| **way).count() != 1 {
+        let what = "a route leads to one of upstream, split and redirect";
+        report.contradiction(
+            &[
+                "upstream", "split", "redirect", "path", "exact", "regex", "name",
+            ],
+            what,
+            "set exactly one of them",
+        );
+    }
+    let split = text.split.iter().map(|part| &part.upstream);
+    for name in text.upstream.iter().chain(split) {
+        let short = name == "main" && gateway.to.is_some();
+        if !short && !gateway.upstreams.contains_key(name) {
+            let known: Vec<_> = gateway.upstreams.keys().map(String::as_str).collect();
+            let remedy = match known.is_empty() {
+                true => format!("write [gateway.upstreams.{name}]"),
+                false => format!("known are: {}", known.join(", ")),
+            };
+            report.contradiction(
+                &["upstream", "split"],
+                format!("there is no upstream `{name}`"),
+                remedy,
+            );
+        }
+    }
+    if !text.split.is_empty() && text.split.iter().all(|part| part.weight == 0) {
+        report.contradiction(
+            &["split"],
+            "no part of the split gets any request",
+            "raise a weight",
+        );
+    }
+    if let Some(host) = &text.upstream_host
+        && Authority::parse(host).is_none()
+    {
+        let what = format!("`{host}` is no host");
+        let remedy = "write a name or an address, with a port if it needs one: api.internal:8080";
+        report.contradiction(&["upstream_host"], what, remedy);
+    }
+    if text.identity == Some(true) && !gateway.identity.has_means() {
+        nobody_known(&["identity"], report);
+    }
+    if text.waiting.is_some() && text.inflight.is_none() {
+        let what = "nobody waits for a route that has no bound";
+        report.contradiction(&["waiting", "inflight"], what, "set inflight too");
+    }
+    headers(text, report);
+}
+
+fn redirect(text: &RouteText, report: &mut Report) {
+    if let Err(what) = Redirect::compile(text) {
+        let remedy =
+            "write a URL or path in visible ASCII; {host}, {path} and {query} are filled in";
+        report.contradiction(&["redirect"], what, remedy);
+    }
+    let status = text.redirect_status;
+    if status.is_some_and(|status| !matches!(status, 301 | 302 | 303 | 307 | 308)) {
+        let what = "this status is no redirect";
+        report.contradiction(&["redirect_status"], what, "use 301, 302, 303, 307 or 308");
+    } else if status.is_some() && text.redirect.is_none() {
+        let what = "a route that is no redirect has no status of one";
+        let remedy = "set redirect, or leave redirect_status out";
+        report.contradiction(&["redirect_status"], what, remedy);
+    }
+    if text.redirect.is_some() && text.rewrite.is_some() {
+        let what = "a redirect sends no request on, so that no path is rewritten";
+        let remedy = "write the path into redirect, or leave rewrite out";
+        report.contradiction(&["rewrite", "redirect"], what, remedy);
+    }
+}
+
+fn headers(text: &RouteText, report: &mut Report) {
+    let set = text.set_request.iter().chain(&text.set_response);
+    for (name, value) in set {
+        let parsed = name.parse::<HeaderName>();
+        if parsed.is_err() || HeaderValue::from_str(value).is_err() {
+            let what = format!("`{name}` or its value is no header");
+            report.contradiction(&["set_request", "set_response"], what, "use visible ASCII");
+        } else if parsed.is_ok_and(|name| is_ours(&name)) {
+            let what = format!("`{name}` is about a connection, or how a message is framed on it");
+            report.contradiction(&["set_request", "set_response"], what, "leave it out");
+        }
+    }
+    for name in text.remove_request.iter().chain(&text.remove_response) {
+        if name.parse::<HeaderName>().is_err() {
+            let what = format!("`{name}` is no header name");
+            report.contradiction(
+                &["remove_request", "remove_response"],
+                what,
+                "use letters, digits and hyphens",
+            );
+        }
+    }
+}
+
+/// What only who speaks on a connection can say.
+fn is_ours(name: &HeaderName) -> bool {
+    let to_the_next = matches!(*name, PROXY_AUTHENTICATE | PROXY_AUTHORIZATION);
+    matches!(*name, CONTENT_LENGTH | TRAILER) || is_hop_by_hop(name) && !to_the_next
+}
