@@ -121,6 +121,33 @@ async fn a_permission_that_is_revoked_in_the_policys_file_is_gone_by_itself_and_
     .await;
 }
 
+// req: GW-02, GW-12, GW-13
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redirect_is_for_those_who_may_ask_and_looks_as_its_route_says() {
+    let section = format!(
+        "{TRUSTED}[[gateway.policy.rules]]\nverdict = \"deny\"\nroutes = [\"closed\"]\n\
+         [[gateway.policy.rules]]\nverdict = \"allow\"\n\
+         [[gateway.routes]]\npath = \"/\"\nredirect = \"/a{{path}}\"\nset_response = {{ x-a = \"1\" }}\n\
+         [[gateway.routes]]\npath = \"/known\"\nidentity = true\nredirect = \"/b\"\n\
+         [[gateway.routes]]\nname = \"closed\"\npath = \"/closed\"\nredirect = \"/c\"\n\
+         [[gateway.routes]]\npath = \"/rare\"\nredirect = \"/d\"\nrate = {{ per_second = 1, burst = 1 }}\n"
+    );
+    let gateway = Gateway::start(&section).await;
+    let answer = gateway.get("/x").await;
+    assert_eq!((answer.status, answer.header("x-a")), (308, Some("1")));
+    assert_refusal(&gateway.get("/known").await, 401, "identity-missing");
+    let known = gateway.get_with("/known", &[("x-tenant", "good")]).await;
+    assert_eq!(known.status, 308);
+    assert_refusal(&gateway.get("/closed").await, 403, "forbidden");
+    let first = gateway.get("/rare").await;
+    assert_eq!(first.status, 308);
+    assert!(first.header("ratelimit").is_some());
+    assert_eq!(gateway.get("/rare").await.status, 429);
+    let large = vec![b'x'; 2 << 20];
+    let answer = gateway.ask("POST", "/x", &[], &large).await;
+    assert_eq!(answer.unwrap().status, 308, "nothing of it is taken in");
+}
+
 /// The headers an upstream saw with the last request.
 fn last(upstream: &Upstream) -> testkit::wire::Headers {
     upstream.requests().pop().unwrap().head.unwrap().headers

@@ -302,6 +302,11 @@ impl Route {
         let deadline = text.deadline_ms.unwrap_or(gateway.timeouts.request_ms);
         let deadline = Duration::from_millis(deadline);
         let statuses = text.retry.on_status.iter();
+        // A redirect takes no body in: where it leads there may be room for more.
+        let usual_bytes = match text.redirect {
+            Some(_) => u64::MAX,
+            None => gateway.limits.body_bytes,
+        };
         Ok(Self {
             index,
             target: target(text, backends)?,
@@ -314,7 +319,7 @@ impl Route {
             response_edits: Edits::of_responses(text),
             timeout: shared_value(deadline::request_timeout(deadline)),
             deadline,
-            body_bytes: text.body_bytes.unwrap_or(gateway.limits.body_bytes),
+            body_bytes: text.body_bytes.unwrap_or(usual_bytes),
             decode: text.decode,
             cost: text.cost.unwrap_or(1),
             gate: shared.gates.of(&name, text, shared.timeline.now())?,

@@ -79,10 +79,6 @@ async fn travel(
     }
     let route = find(&plan, &authority, parts)?;
     journey.route = Some(route.clone());
-    let backend = match &route.target {
-        Target::Upstreams(split) => split.choose(|| fastrand::u64(..)),
-        Target::Redirect(redirect) => return respond::elsewhere(redirect, &authority, parts),
-    };
     let until = journey.began + patience(route, parts, journey.heads);
     let who = Sight {
         parts,
@@ -99,6 +95,12 @@ async fn travel(
     let length = length.transpose()?.flatten();
     permit(&plan, route, &authority, caller, parts, length)?;
     let standing = charge(&plan, route, caller, journey.began)?;
+    let backend = match &route.target {
+        Target::Upstreams(split) => split.choose(|| fastrand::u64(..)),
+        Target::Redirect(redirect) => {
+            return respond::elsewhere(route, redirect, &authority, parts, standing);
+        }
+    };
     let host = own_host(&authority, parts);
     (draft.host, draft.length, draft.most_bytes) = (host, length, most_bytes);
     let left = until.saturating_sub(journey.began);

@@ -22,6 +22,7 @@ use crate::body::{Answer, Pace};
 use crate::heads::Heads;
 use crate::intake::GRPC;
 use crate::journey::Journey;
+use crate::plan::Route;
 use crate::quota::{Standing, Whose};
 use crate::reject::Refusal;
 use crate::request::Arrival;
@@ -117,16 +118,21 @@ pub(crate) fn nothing_said() -> Arrival {
 
 /// Sends the client elsewhere.
 pub(crate) fn elsewhere(
+    route: &Route,
     redirect: &Redirect,
     authority: &Authority<'_>,
     parts: &Parts,
+    standing: Option<Standing>,
 ) -> Result<Arrival, Refusal> {
     let location = redirect.location(authority.text, &parts.uri);
     let mut response = Response::new(Answer::Whole(Bytes::new()));
     *response.status_mut() = redirect.status;
-    response
-        .headers_mut()
-        .insert(LOCATION, location.ok_or(Refusal::NoRoute)?);
+    let headers = response.headers_mut();
+    headers.insert(LOCATION, location.ok_or(Refusal::NoRoute)?);
+    if let Some(standing) = standing {
+        rate(headers, standing);
+    }
+    route.response_edits.apply(headers);
     Ok(Arrival::Elsewhere(Box::new(response)))
 }
 

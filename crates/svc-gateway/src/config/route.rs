@@ -42,7 +42,8 @@ pub struct RouteText {
     /// Several upstreams by weight, instead of one: a canary.
     #[schemars(length(max = 16))]
     pub split: Vec<SplitText>,
-    /// Answered with this location instead; `{path}`, `{query}` and `{host}` are filled in.
+    /// Answered with this location instead; `{path}`, `{query}` and `{host}` are filled in. Policy, identity and rates
+    /// hold as for other routes.
     #[schemars(length(min = 1, max = 4096))]
     pub redirect: Option<String>,
     /// Status of the redirect.
