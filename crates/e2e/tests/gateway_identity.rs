@@ -353,6 +353,11 @@ async fn where_a_request_came_from_is_said_by_trusted_hops_only() {
             "{trail:?}"
         );
     }
+    for host in 10..20 {
+        let said = format!("for=203.0.113.{host};proto=https");
+        let answer = trusting.get_with("/", &[("forwarded", &said)]).await;
+        assert_eq!(answer.status, 200, "however it is said");
+    }
     let mut passed = 0;
     for host in 0..20 {
         let trail = format!("198.51.100.{host}, 203.0.113.77");

@@ -141,3 +141,40 @@ async fn a_deadline_is_within_what_the_route_allows() {
         }
     }
 }
+
+// req: GW-14
+// attack: H-09
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_trusted_hop_says_in_forwarded_alone_is_believed_and_told_in_both_ways() {
+    let site = Site::start("trusted_hops = [\"127.0.0.0/8\"]\n", "").await;
+    let told = |client: &str, proto: &str| {
+        let trail = match client {
+            "" => "127.0.0.1".to_owned(),
+            _ => format!("{client}, 127.0.0.1"),
+        };
+        let told = got().field("x-forwarded-for", &trail);
+        Passes(told.field("x-forwarded-proto", proto))
+    };
+    let all = [
+        ("for=9.9.9.9;proto=https", told("9.9.9.9", "https")),
+        ("for=6.6.6.6, for=9.9.9.9", told("9.9.9.9", "http")),
+        ("for=\"9.9.9.9:47\"", told("9.9.9.9", "http")),
+        (
+            "for=\"[2001:db8::7]:47\";proto=https",
+            told("2001:db8::7", "https"),
+        ),
+        (
+            "for=9.9.9.9;proto=https, for=127.0.0.9;proto=http",
+            told("9.9.9.9", "https"),
+        ),
+        ("for=9.9.9.9, for=_hidden;proto=https", told("", "https")),
+        ("for=9.9.9.9, for=unknown", told("", "http")),
+        ("for=\"9.9.9.9", told("", "http")),
+    ];
+    for (line, wanted) in all {
+        let line = format!("forwarded: {line}\r\n");
+        site.check(cases(&wanted, [line.as_str()], get)).await;
+    }
+    let both = ["x-forwarded-for: 9.9.9.9\r\nforwarded: for=6.6.6.6;proto=https\r\n"];
+    site.check(cases(&told("9.9.9.9", "http"), both, get)).await;
+}

@@ -100,7 +100,7 @@ pub(crate) fn recognise(plan: &Plan, who: Sight<'_>, required: bool) -> Result<C
             &parts.headers,
             visit.peer.ip(),
             &plan.trusted,
-            Trail::default(),
+            Trail::of(&parts.headers),
         ),
         false => visit.peer.ip(),
     };

@@ -46,7 +46,8 @@ pub struct GatewayText {
     pub workers: usize,
     /// Checks every upstream before the node says it is ready.
     pub strict_boot: bool,
-    /// Networks whose `X-Forwarded-*`, `Forwarded`, PROXY protocol and tenant header are believed.
+    /// Networks whose `X-Forwarded-*`, `Forwarded`, PROXY protocol and tenant header are believed. Where the client is
+    /// stands in `X-Forwarded-For`, or in `Forwarded` where there is none.
     #[schemars(
         length(max = 256),
         inner(length(min = 2, max = 64)),

@@ -9,7 +9,9 @@ use http::header::{AUTHORIZATION, HOST, HeaderMap, VIA};
 use http::uri::Uri;
 use http::{HeaderName, HeaderValue, Version};
 use http_rules::deadline;
-use http_rules::forward::{Fields, Hop, join_cookies, request_upgrade, strip_hop_by_hop};
+use http_rules::forward::{
+    Fields, Hop, Trail, client_proto, join_cookies, request_upgrade, strip_hop_by_hop,
+};
 use http_rules::request_id;
 use http_rules::trace::TRACEPARENT;
 use passport::Method;
@@ -25,6 +27,8 @@ use crate::reject::Refusal;
 use crate::request::Draft;
 use crate::tunnel::Wish;
 
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 /// Fields that are said to every upstream, and some to spare.
 const SAID: usize = 8;
 
@@ -148,11 +152,13 @@ fn originate(journey: &Journey, draft: &Draft, visit: &Visit, head: &mut Head) {
     {
         return head.more.extend(visit.forwarding.plain(host.clone()));
     }
-    let trusted = journey.caller.as_ref().is_some_and(|caller| caller.trusted);
-    let hop = match trusted {
+    let hop = match is_trusted(journey) {
         true => Hop::Trusted,
         false => Hop::Untrusted,
     };
+    if hop == Hop::Trusted && journey.heads.has(Heads::FORWARDED) {
+        translate(journey, visit, headers);
+    }
     let fields = Fields {
         x_forwarded: true,
         forwarded: journey.heads.has(Heads::FORWARDED)
@@ -161,6 +167,28 @@ fn originate(journey: &Journey, draft: &Draft, visit: &Visit, head: &mut Head) {
     let host = said.as_ref().and_then(|host| host.to_str().ok());
     let host = host.unwrap_or_default();
     visit.forwarding.apply(headers, host, hop, fields);
+}
+
+/// Whether the other end of the socket is believed.
+fn is_trusted(journey: &Journey) -> bool {
+    journey.caller.as_ref().is_some_and(|caller| caller.trusted)
+}
+
+/// What a trusted hop said in `Forwarded` alone is said in the other headers too: most upstreams read only those.
+fn translate(journey: &Journey, visit: &Visit, headers: &mut HeaderMap) {
+    if Trail::of(headers) == Trail::XForwardedFor {
+        return;
+    }
+    let hop = visit.peer.ip().to_canonical();
+    let address = journey.caller.as_ref().map(|caller| caller.address);
+    // The hop itself is added behind it, as always.
+    let address = address.filter(|address| *address != hop);
+    let address = address.and_then(|address| HeaderValue::try_from(address.to_string()).ok());
+    let proto = client_proto(headers, &journey.plan.trusted).map(HeaderValue::from_static);
+    headers.extend(address.map(|address| (X_FORWARDED_FOR, address)));
+    if !headers.contains_key(X_FORWARDED_PROTO) {
+        headers.extend(proto.map(|proto| (X_FORWARDED_PROTO, proto)));
+    }
 }
 
 /// How long it may take, what it is called, and who passes it on.

@@ -18,6 +18,17 @@ pub enum Trail {
     Forwarded,
 }
 
+impl Trail {
+    /// The one that is there: `X-Forwarded-For` before `Forwarded`, which a proxy that writes the former may have passed
+    /// on as it came.
+    pub fn of(headers: &HeaderMap) -> Self {
+        match headers.contains_key("x-forwarded-for") {
+            true => Trail::XForwardedFor,
+            false => Trail::Forwarded,
+        }
+    }
+}
+
 /// The client's address, given that the connection comes from `hop`.
 ///
 /// A hop that is not trusted is the client, whatever it says. Otherwise the trail is walked from its right end while
@@ -55,6 +66,26 @@ fn walk(hop: IpAddr, trail: impl Iterator<Item = Option<IpAddr>>, trusted: &[IpN
     client
 }
 
+/// By which scheme the client came, as the trusted proxies say in `Forwarded`: the element that ends the walk of
+/// [`client_address`] was written by the last of them that is trusted, about whoever came to it.
+pub fn client_proto(headers: &HeaderMap, trusted: &[IpNet]) -> Option<&'static str> {
+    let lines = headers.get_all(header::FORWARDED).iter().rev();
+    let mut proto = None;
+    for element in lines.flat_map(elements).take(STEPS_MAX) {
+        proto = parameter(element, b"proto=").and_then(scheme);
+        if !forwarded_for(element).is_some_and(|address| is_trusted(address, trusted)) {
+            break;
+        }
+    }
+    proto
+}
+
+fn scheme(value: &[u8]) -> Option<&'static str> {
+    let value = unquoted(std::str::from_utf8(value).ok()?);
+    let known = ["http", "https"].into_iter();
+    { known }.find(|known| value.eq_ignore_ascii_case(known))
+}
+
 /// Whether `address` is in one of the networks; an IPv4 address written as IPv6 counts as IPv4.
 pub fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
     let address = address.to_canonical();
@@ -73,21 +104,30 @@ fn address(entry: &[u8]) -> Option<IpAddr> {
     address.map(|address| address.to_canonical())
 }
 
-/// The `for` of each element from the last to the first. A comma or semicolon in quotes separates nothing: a host that
-/// a client made up must not become an element.
+/// The `for` of each element from the last to the first.
 fn forwarded(line: &HeaderValue) -> impl Iterator<Item = Option<IpAddr>> {
+    elements(line).map(forwarded_for)
+}
+
+/// From the last to the first. A comma or semicolon in quotes separates nothing: a host that a client made up must not
+/// become an element.
+fn elements(line: &HeaderValue) -> impl Iterator<Item = &[u8]> {
     let elements = unquoted_split(line.as_bytes(), b',');
     let elements = elements.unwrap_or_else(|| vec![b"" as &[u8]]);
-    elements.into_iter().rev().map(forwarded_for)
+    elements.into_iter().rev()
 }
 
 fn forwarded_for(element: &[u8]) -> Option<IpAddr> {
+    address(parameter(element, b"for=")?)
+}
+
+/// What stands behind this beginning of a pair.
+fn parameter<'a>(element: &'a [u8], named: &[u8]) -> Option<&'a [u8]> {
     let pairs = unquoted_split(element, b';')?;
-    let value = pairs.into_iter().find_map(|pair| {
-        let (name, value) = pair.split_at_checked(4)?;
-        name.eq_ignore_ascii_case(b"for=").then_some(value)
-    })?;
-    address(value)
+    pairs.into_iter().find_map(|pair| {
+        let (name, value) = pair.split_at_checked(named.len())?;
+        name.eq_ignore_ascii_case(named).then_some(value)
+    })
 }
 
 fn unquoted(text: &str) -> &str {

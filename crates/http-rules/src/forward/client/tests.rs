@@ -119,3 +119,33 @@ fn what_stands_in_quotes_is_no_element() {
     let open = ["for=203.0.113.7;host=\"x, for=6.6.6.6"];
     assert_eq!(seen("10.0.0.1", Trail::Forwarded, &open), "10.0.0.1");
 }
+
+// req: GW-14
+#[test]
+fn the_scheme_is_that_of_the_element_at_which_the_client_is_found() {
+    let proto = |lines: &[&str]| {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append("forwarded", HeaderValue::from_str(line).unwrap());
+        }
+        client_proto(&headers, &nets(&["10.0.0.0/8"]))
+    };
+    let made_up = "for=6.6.6.6;proto=http, for=203.0.113.7;proto=https";
+    assert_eq!(proto(&[made_up, "for=10.0.0.2;proto=http"]), Some("https"));
+    assert_eq!(proto(&["for=_hidden; Proto=\"HTTPS\""]), Some("https"));
+    assert_eq!(proto(&["proto=https, for=203.0.113.7"]), None);
+    for odd in ["for=203.0.113.7;proto=gopher", "proto=\"https", ""] {
+        assert_eq!(proto(&[odd]), None, "{odd}");
+    }
+}
+
+// req: GW-14
+// attack: H-09
+#[test]
+fn what_only_one_header_says_is_read_there_and_of_both_the_older_one_is() {
+    let mut headers = HeaderMap::new();
+    headers.insert("forwarded", HeaderValue::from_static("for=203.0.113.7"));
+    assert_eq!(Trail::of(&headers), Trail::Forwarded);
+    headers.insert("x-forwarded-for", HeaderValue::from_static("1.2.3.4"));
+    assert_eq!(Trail::of(&headers), Trail::XForwardedFor);
+}
