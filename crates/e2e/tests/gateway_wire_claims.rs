@@ -178,3 +178,18 @@ async fn what_a_trusted_hop_says_in_forwarded_alone_is_believed_and_told_in_both
     let both = ["x-forwarded-for: 9.9.9.9\r\nforwarded: for=6.6.6.6;proto=https\r\n"];
     site.check(cases(&told("9.9.9.9", "http"), both, get)).await;
 }
+
+// req: GW-12
+// attack: H-02
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_nobody_is_known_a_stranger_names_no_tenant_either() {
+    let claims = ["x-tenant: acme\r\n", "X-Tenant: a\r\nx-tenant: b\r\n"];
+    for trusted in ["", "trusted_hops = [\"10.0.0.0/8\"]\n"] {
+        let site = Site::start(trusted, "").await;
+        let unclaimed = Passes(got().without("x-tenant"));
+        site.check(cases(&unclaimed, claims, get)).await;
+    }
+    let site = Site::start("trusted_hops = [\"127.0.0.0/8\"]\n", "").await;
+    let believed = Passes(got().field("x-tenant", "acme"));
+    site.check(cases(&believed, [claims[0]], get)).await;
+}

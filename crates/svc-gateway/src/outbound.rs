@@ -113,6 +113,10 @@ pub(crate) fn call(
 /// The tenant as it was verified, never as it was claimed; keys meant for us go no further.
 fn identify(plan: &Plan, journey: &Journey, head: &mut Head) {
     if plan.verifier.is_none() {
+        // What it says is for upstreams the word of who verified it: of nobody here, unless a trusted hop did.
+        if journey.heads.has(Heads::TENANT) && !is_trusted(journey) {
+            head.headers.remove(plan.tenant_header());
+        }
         return;
     }
     if journey.heads.has(Heads::KEY) {
