@@ -19,8 +19,8 @@ pub enum Trail {
 }
 
 impl Trail {
-    /// The one that is there: `X-Forwarded-For` before `Forwarded`, which a proxy that writes the former may have passed
-    /// on as it came.
+    /// The one that is there: `X-Forwarded-For` before `Forwarded`, which a proxy that writes the former may have
+    /// passed on as it came.
     pub fn of(headers: &HeaderMap) -> Self {
         match headers.contains_key("x-forwarded-for") {
             true => Trail::XForwardedFor,

@@ -61,8 +61,8 @@ pub struct UpstreamText {
     /// When an endpoint that fails is left alone.
     #[serde(default)]
     pub breaker: BreakerText,
-    /// PEM file of the certificates that https endpoints must be signed by; absent: the system's. A file that changes is
-    /// taken over by itself.
+    /// PEM file of the certificates that https endpoints must be signed by; absent: the system's. A file that changes
+    /// is taken over by itself.
     #[serde(default)]
     #[schemars(length(min = 1, max = 4096))]
     pub ca: Option<String>,
