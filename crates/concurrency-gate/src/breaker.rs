@@ -36,6 +36,18 @@ pub enum Trip {
     },
     /// As many failures in a row, within the window.
     Consecutive(u32),
+    /// The share of failures within the window, or nothing but failures for a while: what answered well until it fell
+    /// silent is not judged by the good answers from before for half of the window.
+    RatioOrRow {
+        /// The share from which it opens, above 0 and up to 1.
+        threshold: f64,
+        /// Fewer outcomes than this say nothing.
+        min_samples: u32,
+        /// At least as many failures in a row.
+        row: u32,
+        /// The first and the last of them lie at least this far apart: what breaks off all at once is one event.
+        lasting: Duration,
+    },
 }
 
 impl BreakerConfig {
@@ -274,6 +286,18 @@ impl Breaker {
             } => {
                 let samples = successes + failures;
                 samples >= u64::from(min_samples) && failures as f64 >= threshold * samples as f64
+            }
+            Trip::RatioOrRow {
+                threshold,
+                min_samples,
+                row,
+                lasting,
+            } => {
+                let samples = successes + failures;
+                let all_fail =
+                    self.window.failures_in_a_row() >= row && self.window.row_lasted() >= lasting;
+                samples >= u64::from(min_samples)
+                    && (all_fail || failures as f64 >= threshold * samples as f64)
             }
         }
     }

@@ -119,11 +119,17 @@ pub(crate) fn check_max(max: u32) -> Result<(), LimitError> {
 
 fn check_breaker(breaker: &BreakerConfig) -> Result<(), LimitError> {
     let fault = match breaker.trip {
-        Trip::Ratio { threshold, .. } if !(threshold > 0.0 && threshold <= 1.0) => {
+        Trip::Ratio { threshold, .. } | Trip::RatioOrRow { threshold, .. }
+            if !(threshold > 0.0 && threshold <= 1.0) =>
+        {
             Some("its threshold is a share above 0 and up to 1")
         }
-        Trip::Ratio { min_samples: 0, .. } => Some("it needs at least one sample to judge by"),
-        Trip::Consecutive(0) => Some("it opens after at least one failure"),
+        Trip::Ratio { min_samples: 0, .. } | Trip::RatioOrRow { min_samples: 0, .. } => {
+            Some("it needs at least one sample to judge by")
+        }
+        Trip::Consecutive(0) | Trip::RatioOrRow { row: 0, .. } => {
+            Some("it opens after at least one failure")
+        }
         _ if breaker.window < BreakerConfig::WINDOW_MIN => Some("its window is 10 ms or more"),
         _ if breaker.open_for.is_zero() => Some("it stays open for some time"),
         _ if breaker.probes == 0 => Some("it needs at least one probe to close again"),

@@ -8,7 +8,7 @@
 use e2e::gateway::{Gateway, PATIENCE, assert_refusal, to};
 use e2e::log;
 use e2e::wait::eventually;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::time::Duration;
 use testkit::http::request_bytes;
 use testkit::load::{Load, Stream};
@@ -82,8 +82,7 @@ fn refusal_millis(gateway: &Gateway, reason: &str) -> Vec<f64> {
 }
 
 /// Runs a load into an upstream that never answers: its breaker opens in time, and from then on refusals are quick.
-async fn assert_left_alone(upstream: SocketAddr, keys: &str) {
-    let gateway = Gateway::start(&to(upstream, keys)).await;
+async fn assert_left_alone(gateway: &Gateway) {
     let report = Load::new(gateway.door)
         .stream(Stream::new("get", 50.0).path("/x"))
         .duration(Duration::from_secs(7))
@@ -114,7 +113,7 @@ async fn assert_left_alone(upstream: SocketAddr, keys: &str) {
     took.sort_unstable();
     // Seen from a client on a busy machine, and as the node itself says.
     assert!(took[took.len() * 3 / 4] <= ms(10), "{took:?}");
-    let refusals = refusal_millis(&gateway, "open-circuit");
+    let refusals = refusal_millis(gateway, "open-circuit");
     let slowest = refusals[refusals.len() * 99 / 100];
     println!("opened after {opened:?}; from then on at most {slowest} ms");
     assert!(slowest <= 10.0, "{refusals:?}");
@@ -141,7 +140,8 @@ async fn assert_left_alone(upstream: SocketAddr, keys: &str) {
 async fn an_upstream_that_takes_requests_and_never_answers_is_soon_left_alone() {
     let upstream = Upstream::start().await.unwrap();
     upstream.set_default(Fault::Silence);
-    assert_left_alone(upstream.addr(), "").await;
+    let gateway = Gateway::start(&to(upstream.addr(), "")).await;
+    assert_left_alone(&gateway).await;
     let probes = upstream.received();
     assert!(probes <= 40, "{probes} requests reached it in 7 s");
 }
@@ -151,7 +151,48 @@ async fn an_upstream_that_takes_requests_and_never_answers_is_soon_left_alone() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_upstream_that_cannot_be_connected_to_is_soon_left_alone() {
     let (listener, _fillers) = blackhole().await;
-    assert_left_alone(listener.local_addr().unwrap(), "connect_ms = 500").await;
+    let upstream = to(listener.local_addr().unwrap(), "connect_ms = 500");
+    assert_left_alone(&Gateway::start(&upstream).await).await;
+}
+
+/// Good answers, as many as fill the time that a breaker looks back.
+async fn do_well(gateway: &Gateway) {
+    let report = Load::new(gateway.door)
+        .stream(Stream::new("get", 40.0))
+        .duration(Duration::from_secs(10))
+        .timeout(PATIENCE)
+        .run()
+        .await;
+    let well = report.streams[0].by_status.get(&200).copied();
+    assert!(well.is_some_and(|well| well > 300), "{report}");
+}
+
+// req: GW-11
+// attack: K-10
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upstream_that_falls_silent_after_it_was_well_is_left_alone_as_soon() {
+    let upstream = Upstream::start().await.unwrap();
+    let gateway = Gateway::start(&to(upstream.addr(), "")).await;
+    do_well(&gateway).await;
+    upstream.set_default(Fault::Silence);
+    assert_left_alone(&gateway).await;
+}
+
+// req: GW-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_few_that_break_off_at_once_beside_much_that_goes_well_open_nothing() {
+    let upstream = Upstream::start().await.unwrap();
+    let gateway = Gateway::start(&to(upstream.addr(), "")).await;
+    upstream.set("/broken", Fault::Reset);
+    let broken = async {
+        tokio::time::sleep(Duration::from_secs(9)).await;
+        for _ in 0..15 {
+            let broken = gateway.ask("POST", "/broken", &[], b"once").await.unwrap();
+            assert_eq!(broken.status, 502);
+        }
+    };
+    tokio::join!(do_well(&gateway), broken);
+    assert_eq!(gateway.get("/").await.status, 200);
 }
 
 // req: GW-11

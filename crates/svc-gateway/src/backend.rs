@@ -15,6 +15,10 @@ use crate::plan::Plan;
 use crate::shared::Shared;
 use crate::slots::{Limit, Slots};
 
+/// Failures in a row that open a breaker, when they last for a tenth of its window: a few that break off at once beside
+/// much that goes well are no reason to.
+const ROW: u32 = 5;
+
 /// An upstream as one config sees it.
 pub(crate) struct Backend {
     pub(crate) name: String,
@@ -181,9 +185,11 @@ fn pool_spec(name: &str, text: &UpstreamText) -> Result<PoolSpec, String> {
             unhealthy_after: health.down_after,
         }),
         passive: BreakerConfig {
-            trip: Trip::Ratio {
+            trip: Trip::RatioOrRow {
                 threshold: text.breaker.failures,
                 min_samples: text.breaker.samples,
+                row: ROW,
+                lasting: ms(text.breaker.window_ms) / 10,
             },
             window: ms(text.breaker.window_ms),
             open_for: ms(text.breaker.open_ms),

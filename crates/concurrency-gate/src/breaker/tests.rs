@@ -62,6 +62,71 @@ fn a_success_ends_a_row_of_failures() {
     }
 }
 
+/// Half of ten in ten seconds, or nothing but failures for a second.
+fn ratio_or_row() -> Breaker {
+    Breaker::new(BreakerConfig {
+        trip: Trip::RatioOrRow {
+            threshold: 0.5,
+            min_samples: 10,
+            row: 5,
+            lasting: s(1.0),
+        },
+        ..BreakerConfig::ratio()
+    })
+}
+
+/// Forty good answers a second for ten seconds.
+fn busy() -> Breaker {
+    let mut breaker = ratio_or_row();
+    for n in 0..400 {
+        assert!(!breaker.record(s(f64::from(n) / 40.0), 0, Outcome::Success));
+    }
+    breaker
+}
+
+// req: GT-07
+#[test]
+fn who_falls_silent_after_much_that_went_well_is_found_out_within_the_time_of_a_row() {
+    let mut breaker = busy();
+    let opened = (0..400).find(|n| {
+        let now = s(10.0 + f64::from(*n) / 40.0);
+        breaker.record(now, 0, Outcome::Failure)
+    });
+    assert_eq!(opened, Some(40), "after one second of failures");
+}
+
+// req: GT-07
+#[test]
+fn what_breaks_off_at_once_beside_much_that_goes_well_opens_nothing() {
+    let mut breaker = busy();
+    for second in 10..20 {
+        let at_once = s(f64::from(second));
+        for _ in 0..15 {
+            assert!(!breaker.record(at_once, 0, Outcome::Failure));
+        }
+        for n in 1..40 {
+            let later = s(f64::from(second) + f64::from(n) / 40.0);
+            assert!(!breaker.record(later, 0, Outcome::Success));
+        }
+    }
+    assert_eq!(breaker.state(), BreakerState::Closed);
+}
+
+// req: GT-07
+#[test]
+fn a_row_says_nothing_with_too_few_samples_and_the_ratio_still_counts_beside_it() {
+    let mut few = ratio_or_row();
+    for n in 0..9 {
+        assert!(!few.record(s(f64::from(n)), 0, Outcome::Failure));
+    }
+    let mut mixed = ratio_or_row();
+    for n in 0..9 {
+        let outcome = [Outcome::Success, Outcome::Failure][n % 2];
+        assert!(!mixed.record(s(1.0), 0, outcome));
+    }
+    assert!(mixed.record(s(1.0), 0, Outcome::Failure), "half of ten");
+}
+
 // req: GT-07
 #[test]
 fn open_it_refuses_until_its_time_is_over_then_sends_probes() {

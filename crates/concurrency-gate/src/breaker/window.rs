@@ -10,8 +10,9 @@ const BUCKETS: usize = 10;
 pub(super) struct Window {
     bucket_length: Duration,
     buckets: [Bucket; BUCKETS],
-    /// Failures since the last success, and when the last of them was.
+    /// Failures since the last success, and when the first and the last of them were.
     row: u32,
+    row_since: Duration,
     row_until: Duration,
     length: Duration,
 }
@@ -30,6 +31,7 @@ impl Window {
             bucket_length: length / BUCKETS as u32,
             buckets: [Bucket::default(); BUCKETS],
             row: 0,
+            row_since: Duration::ZERO,
             row_until: Duration::ZERO,
             length,
         }
@@ -53,6 +55,9 @@ impl Window {
                 bucket.failures = bucket.failures.saturating_add(1);
                 if now.saturating_sub(self.row_until) > self.length {
                     self.row = 0;
+                }
+                if self.row == 0 {
+                    self.row_since = now;
                 }
                 self.row = self.row.saturating_add(1);
                 self.row_until = now;
@@ -78,6 +83,11 @@ impl Window {
 
     pub(super) fn failures_in_a_row(&self) -> u32 {
         self.row
+    }
+
+    /// Time between the first and the last of them.
+    pub(super) fn row_lasted(&self) -> Duration {
+        self.row_until.saturating_sub(self.row_since)
     }
 
     pub(super) fn clear(&mut self) {

@@ -193,7 +193,8 @@ fn three() -> u32 {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug)]
 #[serde(deny_unknown_fields, default)]
 pub struct BreakerText {
-    /// The part of failed requests, from 0 to 1, at which it opens.
+    /// The part of failed requests, from 0 to 1, at which it opens. It opens as well when five or more fail in a row
+    /// for a tenth of `window_ms`.
     #[schemars(range(min = 0.01, max = 1.0))]
     pub failures: f64,
     /// Requests without which nothing is concluded.
