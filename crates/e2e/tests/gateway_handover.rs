@@ -70,6 +70,48 @@ async fn a_new_process_takes_over_and_no_request_is_lost() {
     .await;
 }
 
+/// Which of the origins each of many users is sent to.
+async fn places(gateway: &Gateway) -> Vec<String> {
+    let mut places = Vec::new();
+    for user in 0..40 {
+        let user = format!("user-{user}");
+        let answer = gateway.get_with("/", &[("x-user", &user)]).await;
+        places.push(answer.text());
+    }
+    places
+}
+
+// req: GW-11, GW-16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_node_and_a_successor_send_everybody_where_they_went_before() {
+    let mut origins = Vec::new();
+    for name in ["one", "two", "three"] {
+        let origin = Upstream::start().await.unwrap();
+        origin.set_default(Reply::default().body(name));
+        origins.push(origin);
+    }
+    let urls: Vec<_> = origins
+        .iter()
+        .map(|origin| format!("\"http://{}\"", origin.addr()))
+        .collect();
+    let section = format!(
+        "[[gateway.routes]]\nname = \"all\"\nupstream = \"main\"\n[gateway.upstreams.main]\n\
+         endpoints = [{}]\nbalance = \"hash\"\nhash_header = \"x-user\"\n",
+        urls.join(", ")
+    );
+    let gateway = Gateway::start(&section).await;
+    let before = places(&gateway).await;
+    for name in ["one", "two", "three"] {
+        assert!(before.iter().any(|place| place == name), "{before:?}");
+    }
+    let other = Gateway::start(&section).await;
+    assert_eq!(places(&other).await, before, "on another node");
+    gateway.process.signal(libc::SIGUSR2).unwrap();
+    let _successor = Successor::of(&gateway).await;
+    gateway.process.wait_exit(PATIENCE).await.unwrap();
+    assert_eq!(places(&gateway).await, before, "after a hand-over");
+}
+
 // req: GW-16
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_successor_that_cannot_start_leaves_the_old_process_serving() {

@@ -1,6 +1,5 @@
 //! A request as its upstream sees it: what is ours to say is said anew, what was for us alone is gone.
 
-use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,14 +14,16 @@ use http_rules::forward::{
 use http_rules::request_id;
 use http_rules::trace::TRACEPARENT;
 use passport::Method;
-use upstream::Field;
+use upstream::{Field, hash_key};
 
 use crate::backend::Backend;
+use crate::caller::Caller;
 use crate::forward::Call;
 use crate::heads::Heads;
 use crate::intake::Taken;
 use crate::journey::Journey;
 use crate::plan::{Plan, Route};
+use crate::quota::address_key;
 use crate::reject::Refusal;
 use crate::request::Draft;
 use crate::tunnel::Wish;
@@ -71,7 +72,13 @@ pub(crate) fn call(
     let path = route.rewrite.apply(&draft.parts.uri)?;
     let (plan, heads) = (&journey.plan, journey.heads);
     let mut headers = std::mem::take(&mut draft.parts.headers);
-    let hash = hash(plan, journey, backend, &headers);
+    let hash = backend.hashes.then(|| {
+        hash(
+            journey.caller.as_ref(),
+            backend.hash_header.as_ref(),
+            &headers,
+        )
+    });
     if heads.has(Heads::HOP_BY_HOP) {
         strip_hop_by_hop(&mut headers);
     }
@@ -213,15 +220,21 @@ fn sign(journey: &Journey, route: &Route, version: Version, until: Duration, hea
     }
 }
 
-/// What decides where a request goes, where the upstream chooses by that.
-fn hash(plan: &Plan, journey: &Journey, backend: &Backend, headers: &HeaderMap) -> Option<u64> {
-    if !backend.hashes {
-        return None;
+/// What decides where a request goes: the value of a header, or who asks. The number of a tenant is drawn anew by each
+/// process and says nothing to another, its name does.
+fn hash(caller: Option<&Caller>, header: Option<&HeaderName>, headers: &HeaderMap) -> u64 {
+    if let Some(value) = header.and_then(|name| headers.get(name)) {
+        return hash_key(value.as_bytes());
     }
-    let named = backend
-        .hash_header
-        .as_ref()
-        .and_then(|name| headers.get(name));
-    let own = journey.caller.as_ref().map_or(0, |caller| caller.key);
-    Some(named.map_or(own, |value| plan.shared.hasher.hash_one(value.as_bytes())))
+    match caller {
+        Some(Caller {
+            identity: Some(identity),
+            ..
+        }) => hash_key(identity.tenant.as_bytes()),
+        Some(caller) => hash_key(&address_key(caller.address).to_be_bytes()),
+        None => 0,
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,5 @@
 //! What outlives a config: counters, clocks, gates, what is open.
 
-use std::hash::RandomState;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -43,7 +42,6 @@ pub(crate) struct Shared {
     pub(crate) node: Node,
     /// What tenants' numbers are made with.
     pub(crate) seed: Seed,
-    pub(crate) hasher: RandomState,
     workers: OnceLock<PoolHandle<Sending>>,
     tunnels: ArcSwapOption<Spawner>,
     lingering: ArcSwapOption<Spawner>,
@@ -66,7 +64,6 @@ impl Shared {
             wall: Wall::default(),
             node: Node::new(&unique).expect("letters, digits and a hyphen are a token"),
             seed: Seed::draw().ok_or("the system gives no random numbers")?,
-            hasher: RandomState::new(),
             workers: OnceLock::new(),
             tunnels: ArcSwapOption::empty(),
             lingering: ArcSwapOption::empty(),

@@ -183,6 +183,17 @@ pub(crate) fn rendezvous(
     best.map(|(index, _)| index)
 }
 
+/// The key of these bytes for [`Balance::Hash`](crate::Balance::Hash): FNV-1a in 64 bits. Not drawn by chance, so that
+/// a process that starts anew and another node send the same bytes to the same endpoint. Who looks for bytes that meet
+/// there gains what it has by saying the same ones again and again.
+pub fn hash_key(bytes: &[u8]) -> u64 {
+    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    bytes.iter().fold(BASIS, |key, byte| {
+        (key ^ u64::from(*byte)).wrapping_mul(PRIME)
+    })
+}
+
 /// SplitMix64's finalizer.
 pub(crate) fn mix(value: u64) -> u64 {
     let z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);

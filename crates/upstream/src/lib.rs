@@ -37,6 +37,7 @@ mod upload;
 mod view;
 
 pub use allow::Allow;
+pub use balance::hash_key;
 pub use endpoint::EndpointId;
 pub use error::{Cause, SendError, Stage};
 pub use http1_wire::{Ask, Field};

@@ -17,7 +17,8 @@ pub struct UpstreamText {
     /// Who gets the next request.
     #[serde(default)]
     pub balance: Balance,
-    /// The header whose value decides, for `hash`; absent: the tenant.
+    /// The header whose value decides, for `hash`; absent: the tenant, or the address of who has not said who it is.
+    /// The same value goes to the same endpoint after a restart and on every node.
     #[serde(default)]
     #[schemars(length(min = 1, max = 64))]
     pub hash_header: Option<String>,

@@ -147,6 +147,24 @@ fn keys_spread_by_weight_and_a_newcomer_takes_no_more_than_its_share() {
 
 // req: GW-11
 #[test]
+fn the_key_of_bytes_is_what_everybody_else_makes_of_them_and_spreads_names_evenly() {
+    // From the reference of the function.
+    assert_eq!(hash_key(b""), 0xcbf2_9ce4_8422_2325);
+    assert_eq!(hash_key(b"a"), 0xaf63_dc4c_8601_ec8c);
+    assert_eq!(hash_key(b"foobar"), 0x8594_4171_f739_67e8);
+    let identity = |index: usize| index as u64 * 104_729;
+    let field = vec![1.0f32, 2.0, 3.0, 2.0];
+    let mut number = 0;
+    let spread = counts(80_000, 4, || {
+        number += 1;
+        let name = format!("tenant-{number}");
+        rendezvous(&field, identity, hash_key(name.as_bytes()))
+    });
+    assert_shares(&spread, &field, 0.05);
+}
+
+// req: GW-11
+#[test]
 fn at_equal_cost_two_drawn_by_share_honour_weights() {
     sim::run("weights of p2c", 4, |rng| {
         let field = vec![1.0f32, 4.0, 10.0];

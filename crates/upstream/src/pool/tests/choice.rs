@@ -78,6 +78,30 @@ async fn the_same_key_goes_to_the_same_endpoint() {
 
 // req: GW-11
 #[tokio::test]
+async fn pools_that_know_nothing_of_each_other_send_a_key_to_the_same_endpoint() {
+    let urls = ["http://10.0.0.1", "http://10.0.0.2", "http://[fd00::3]"];
+    let places = || {
+        let endpoints = urls.map(|url| EndpointSpec::parse(url).unwrap());
+        let pool = pool(PoolSpec {
+            balance: Balance::Hash,
+            ..PoolSpec::new("same", endpoints.into())
+        });
+        let at = |number: u32| {
+            let key = crate::hash_key(format!("user-{number}").as_bytes());
+            let picked = pool.pick(clock::now(), Some(key), &Tried::default());
+            let address = picked.unwrap().address().to_string();
+            urls.iter()
+                .position(|url| address == format!("{}:80", &url[7..]))
+        };
+        (0..12).filter_map(at).collect::<Vec<_>>()
+    };
+    // Worked out by other means from what is written of the hash and the identities: another build says the same.
+    assert_eq!(places(), [2, 2, 2, 1, 0, 1, 1, 0, 2, 1, 0, 0]);
+    assert_eq!(places(), [2, 2, 2, 1, 0, 1, 1, 0, 2, 1, 0, 0]);
+}
+
+// req: GW-11
+#[tokio::test]
 async fn a_slow_endpoint_gets_little_of_the_load() {
     let [quick, slow] = origins().await;
     slow.set_default(Answer::status(200).delay(Duration::from_millis(40)));
