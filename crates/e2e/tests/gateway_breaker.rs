@@ -51,6 +51,22 @@ async fn an_upstream_that_always_fails_is_asked_at_most_a_fifth_more_often() {
     );
 }
 
+// req: GW-10
+// attack: H-08
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_an_outage_begins_nothing_that_was_saved_before_makes_it_worse() {
+    let upstream = Upstream::start().await.unwrap();
+    let gateway = Gateway::start(&to(upstream.addr(), NO_BREAKER)).await;
+    do_well(&gateway).await;
+    upstream.set_default(Reply::status(503));
+    let before = upstream.received();
+    for _ in 0..50 {
+        assert_eq!(gateway.get("/").await.status, 503);
+    }
+    let asked = upstream.received() - before;
+    assert!((51..=60).contains(&asked), "{asked} calls for 50 requests");
+}
+
 /// A port that takes no further connection and refuses none: its queue is full, so nobody ever hears back.
 async fn blackhole() -> (TcpListener, Vec<tokio::net::TcpStream>) {
     let socket = TcpSocket::new_v4().unwrap();

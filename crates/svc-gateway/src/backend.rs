@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use concurrency_gate::{BreakerConfig, Trip};
 use http::HeaderName;
+use kernel::clock::Timeline;
 use upstream::{Balance, ClientTls, EndpointSpec, Health, Pool, PoolSpec, Protocol, TlsText};
 
 use crate::budget::RetryBudget;
@@ -35,6 +36,7 @@ pub(crate) struct Lasting {
     pub(crate) pool: Arc<Pool>,
     pub(crate) slots: Arc<Slots>,
     pub(crate) budget: RetryBudget,
+    pub(crate) timeline: Timeline,
     pub(crate) usual: Usual,
     pub(crate) metrics: UpstreamMetrics,
 }
@@ -117,6 +119,7 @@ impl Backend {
                     pool: Pool::new(spec, &shared.kernel.registry, shared.blocking.clone()),
                     slots,
                     budget: RetryBudget::default(),
+                    timeline: shared.timeline,
                     usual: Usual::default(),
                     metrics: shared.metrics.upstream(label),
                 });

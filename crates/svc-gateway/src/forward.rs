@@ -114,7 +114,8 @@ impl Call {
     pub(crate) async fn send(&mut self) -> Outcome {
         let once = matches!(self.payload, Payload::Stream(_));
         let backend = self.backend.clone();
-        backend.body.budget.earn();
+        let began = backend.body.timeline.at(self.begins);
+        backend.body.budget.earn(began);
         let mut tried = Tried::default();
         let (mut tries, mut goodbyes) = (0, 0);
         loop {
