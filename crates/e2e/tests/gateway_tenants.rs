@@ -87,3 +87,69 @@ async fn a_hundred_thousand_tenants_take_no_more_metrics_than_a_few_and_bounded_
     // Who is known is kept in tables of fixed size, the last of which is full after twice as many.
     assert!(resident <= 112 << 20, "{resident} bytes");
 }
+
+/// A section with so many upstreams, all of them this one, and routes; their names begin with a word.
+fn many(word: &str, upstream: SocketAddr, upstreams: usize, routes: usize) -> String {
+    let upstream = |number: usize| {
+        format!(
+            "[gateway.upstreams.{word}-u{number}]\nendpoints = [\"http://{upstream}\"]\nlimit = 10\n"
+        )
+    };
+    let route = |number: usize| {
+        format!(
+            "[[gateway.routes]]\nname = \"{word}-r{number}\"\npath = \"/{number}\"\nupstream = \"{word}-u{}\"\n",
+            number % upstreams
+        )
+    };
+    let upstreams_text: String = (0..upstreams).map(upstream).collect();
+    let routes_text: String = (0..routes).map(route).collect();
+    format!("dispatch = \"pool\"\n{upstreams_text}{routes_text}")
+}
+
+// req: KN-22
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_routes_share_a_label_yet_are_seen_apart_and_those_of_a_past_config_leave_none() {
+    let upstream = Upstream::start().await.unwrap();
+    let gateway = Gateway::start(&many("first", upstream.addr(), 40, 100)).await;
+    for path in ["/7", "/90", "/90", "/91"] {
+        assert_eq!(gateway.get(path).await.status, 200);
+    }
+    let page = async |path| {
+        let page = testkit::http::get(gateway.admin, path).await;
+        page.unwrap().text()
+    };
+    let view: serde_json::Value = serde_json::from_str(&page("/gateway").await).unwrap();
+    let seen = |route: usize| view["routes"][route]["requests"].as_u64();
+    let seen = [7, 90, 91, 92].map(seen);
+    assert_eq!(seen, [Some(1), Some(2), Some(1), Some(0)]);
+    let metrics = page("/metrics").await;
+    let series = metrics
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .count();
+    assert!(series <= 1_000, "{series} series");
+    let has = |metrics: &str, text: &str| metrics.contains(text);
+    assert!(
+        has(&metrics, "{route=\"other\",status=\"2xx\"} 3"),
+        "{metrics}"
+    );
+    assert!(
+        has(&metrics, "upstream_limit{upstream=\"other\"} 240"),
+        "{metrics}"
+    );
+    gateway
+        .reload(&many("second", upstream.addr(), 2, 70))
+        .await;
+    gateway.get("/7").await;
+    let metrics = page("/metrics").await;
+    assert!(!has(&metrics, "first-"), "{metrics}");
+    assert!(
+        has(&metrics, "{route=\"second-r7\",status=\"2xx\"} 1"),
+        "{metrics}"
+    );
+    assert!(
+        has(&metrics, "upstream_limit{upstream=\"second-u1\"} 10"),
+        "{metrics}"
+    );
+    assert!(!has(&metrics, "upstream=\"other\""), "{metrics}");
+}

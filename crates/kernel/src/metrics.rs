@@ -157,6 +157,29 @@ impl Registry {
         }
     }
 
+    /// Renders the series of `spec` with these label values no more. Who still has its handle counts for nobody; who
+    /// asks for it again gets one that begins anew.
+    ///
+    /// # Panics
+    /// If the values do not match its labels, which is a mistake in code.
+    pub fn forget(&self, spec: &'static MetricSpec, values: &[&'static str]) {
+        let labels = labels(spec, values);
+        match self.family(spec) {
+            AnyFamily::Counter(family) => {
+                family.remove(&labels);
+                if let Some(counted) = self.inner.lock().counted.get_mut(spec.name) {
+                    counted.remove(values);
+                }
+            }
+            AnyFamily::Gauge(family) => {
+                family.remove(&labels);
+            }
+            AnyFamily::Histogram(family) => {
+                family.remove(&labels);
+            }
+        }
+    }
+
     /// Runs `sample` before each rendering, for values that are cheaper to read than to maintain.
     pub fn sampled(&self, sample: impl Fn() -> Sampling + Send + Sync + 'static) {
         let mut inner = self.inner.lock();

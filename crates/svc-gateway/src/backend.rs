@@ -11,6 +11,7 @@ use upstream::{Balance, ClientTls, EndpointSpec, Health, Pool, PoolSpec, Protoco
 
 use crate::budget::RetryBudget;
 use crate::config::{self, ClassesText, GatewayText, UpstreamText};
+use crate::labels::{Label, UPSTREAMS};
 use crate::metrics::UpstreamMetrics;
 use crate::plan::Plan;
 use crate::shared::Shared;
@@ -28,6 +29,8 @@ pub(crate) struct Backend {
     pub(crate) hashes: bool,
     /// Requests share connections that may end while some of them are on their way, unheard.
     pub(crate) shares: bool,
+    pub(crate) label: Label,
+    pub(crate) metrics: UpstreamMetrics,
     pub(crate) body: Arc<Lasting>,
 }
 
@@ -38,7 +41,6 @@ pub(crate) struct Lasting {
     pub(crate) budget: RetryBudget,
     pub(crate) timeline: Timeline,
     pub(crate) usual: Usual,
-    pub(crate) metrics: UpstreamMetrics,
 }
 
 /// How long its requests usually hold a place: the measure of what one costs.
@@ -77,11 +79,17 @@ impl Backend {
             .upstreams
             .iter()
             .map(|(name, upstream)| (name.as_str(), upstream));
-        let backends: Result<_, String> = short
-            .chain(named)
-            .map(|(name, upstream)| {
-                let known = before.and_then(|plan| plan.backend(name));
-                let (backend, renewal) = Self::new(shared, text, name, upstream, known)?;
+        let all: Vec<_> = short.chain(named).collect();
+        let names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
+        let known = |name: &str| before.and_then(|plan| plan.backend(name));
+        let had = |name: &str| known(name).map(|backend| backend.label);
+        let labels = shared.metrics.labels(&names, UPSTREAMS, had);
+        let backends: Result<_, String> = all
+            .into_iter()
+            .zip(labels)
+            .map(|((name, upstream), label)| {
+                let (backend, renewal) =
+                    Self::new(shared, text, (name, label), upstream, known(name))?;
                 renewals.extend(renewal);
                 Ok(Arc::new(backend))
             })
@@ -92,7 +100,7 @@ impl Backend {
     fn new(
         shared: &Arc<Shared>,
         gateway: &GatewayText,
-        name: &str,
+        (name, label): (&str, Label),
         text: &UpstreamText,
         known: Option<&Arc<Self>>,
     ) -> Result<(Self, Option<Renewal>), String> {
@@ -113,7 +121,6 @@ impl Backend {
                 (body, Some(renewal))
             }
             None => {
-                let label = shared.metrics.label(name);
                 let slots = Slots::new(limit, &gateway.classes, &gateway.queue, shared.timeline);
                 let body = Arc::new(Lasting {
                     pool: Pool::new(spec, &shared.kernel.registry, shared.blocking.clone()),
@@ -121,7 +128,6 @@ impl Backend {
                     budget: RetryBudget::default(),
                     timeline: shared.timeline,
                     usual: Usual::default(),
-                    metrics: shared.metrics.upstream(label),
                 });
                 (body, None)
             }
@@ -131,6 +137,8 @@ impl Backend {
             hash_header: text.hash_header.as_ref().and_then(|name| name.parse().ok()),
             hashes: text.balance == config::Balance::Hash,
             shares: text.protocol == config::UpstreamProtocol::Http2,
+            label,
+            metrics: shared.metrics.upstream(label),
             body,
         };
         Ok((backend, renewal))

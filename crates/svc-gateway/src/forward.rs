@@ -151,7 +151,7 @@ impl Call {
                 let answer = failed.0.map_err(|error| self.refusal(&error));
                 return Outcome { answer, tries };
             }
-            backend.body.metrics.retries.inc();
+            backend.metrics.retries.inc();
             if let Err(error) = &failed.0 {
                 tried.note(error);
             }

@@ -50,7 +50,9 @@ impl Gateway {
         let gateway = self.clone();
         Ok(Box::new(move || {
             plan.renew(renewals);
-            gateway.plan.store(Arc::new(plan));
+            let plan = Arc::new(plan);
+            gateway.plan.store(plan.clone());
+            plan.show();
             gateway.plain.store(Arc::new(plain));
             gateway.secure.store(Arc::new(secure));
         }))

@@ -141,11 +141,8 @@ impl Journey {
         };
         self.times.upstream = self.seen.saturating_sub(self.times.upstream_began);
         if let Some(backend) = &self.backend {
-            backend
-                .body
-                .metrics
-                .seconds
-                .observe(self.times.upstream.as_secs_f64());
+            let took = self.times.upstream.as_secs_f64();
+            backend.metrics.seconds.observe(took);
         }
     }
 

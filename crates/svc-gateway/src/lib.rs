@@ -19,6 +19,7 @@ mod journey;
 mod keeper;
 mod kept;
 mod keys;
+mod labels;
 mod ledger;
 mod live;
 pub mod metrics;

@@ -15,6 +15,7 @@ use crate::backend::{Backend, Renewal};
 use crate::config::{AccessLevel, ClassName, GatewayText, RouteText};
 use crate::gates::RouteGate;
 use crate::keys::Keys;
+use crate::labels::{Label, ROUTES};
 use crate::metrics::RouteMetrics;
 use crate::policy::Policy;
 use crate::quota::{Quotas, Rated, Whose};
@@ -73,6 +74,7 @@ pub(crate) struct Route {
     pub(crate) rate: Option<Arc<Rated>>,
     pub(crate) identity_required: bool,
     pub(crate) retry: Retry,
+    pub(crate) label: Label,
     pub(crate) metrics: RouteMetrics,
 }
 
@@ -128,6 +130,8 @@ impl Plan {
         text: &GatewayText,
         before: Option<&Plan>,
     ) -> Result<(Self, Vec<Renewal>), String> {
+        // What another config would have had rendered, had it not come to nothing.
+        before.inspect(|before| before.show());
         let (backends, renewals) = Backend::all(shared, text, before)?;
         let text = with_shorthand(text);
         let (verifier, keys) = match before {
@@ -138,13 +142,19 @@ impl Plan {
         };
         let now = shared.timeline.now();
         let quotas = Quotas::new(&text.quota, before.map(|before| &*before.quotas), now);
+        let routes = text.routes.iter().enumerate();
+        let names: Vec<String> = routes.map(|(at, route)| route_name(at, route)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let had = |name: &str| Some(before?.route(name)?.label);
+        let labels = shared.metrics.labels(&names, ROUTES, had);
         let routes: Result<Vec<_>, String> = text
             .routes
             .iter()
             .enumerate()
-            .map(|(index, route)| {
+            .zip(labels)
+            .map(|((index, route), label)| {
                 let matcher = Matcher::compile(route).map_err(|error| error.what)?;
-                let made = Route::new(shared, &text, index, route, &backends, before)?;
+                let made = Route::new(shared, &text, (index, label), route, &backends, before)?;
                 Ok((matcher, Arc::new(made)))
             })
             .collect();
@@ -178,6 +188,13 @@ impl Plan {
         for gate in self.gates() {
             gate.renew();
         }
+    }
+
+    /// Has metrics rendered for its names and no others.
+    pub(crate) fn show(&self) {
+        let routes = self.router.targets().map(|route| route.label);
+        let upstreams = self.backends.iter().map(|backend| backend.label);
+        self.shared.metrics.show(routes, upstreams);
     }
 
     /// What upstreams are told the tenant in, and trusted hops tell it in where the config says so.
@@ -289,13 +306,12 @@ impl Route {
     fn new(
         shared: &Shared,
         gateway: &GatewayText,
-        index: usize,
+        (index, label): (usize, Label),
         text: &RouteText,
         backends: &[Arc<Backend>],
         before: Option<&Plan>,
     ) -> Result<Self, String> {
         let name = route_name(index, text);
-        let label = shared.metrics.label(&name);
         let known = before.and_then(|before| before.route(&name));
         let rated = known.and_then(|route| route.rate.as_ref());
         let now = shared.timeline.now();
@@ -334,7 +350,10 @@ impl Route {
                     .collect(),
                 idempotency_key: text.retry.idempotency_key,
             },
-            metrics: shared.metrics.route(label),
+            label,
+            metrics: shared
+                .metrics
+                .route(label, known.map(|known| &known.metrics)),
             name,
         })
     }

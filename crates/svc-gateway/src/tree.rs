@@ -15,6 +15,7 @@ use kernel::tree::{Child, ChildSpec, Context, Failure, Restart};
 use crate::config::{Dispatch, GatewayText};
 use crate::dispatch::{self, POOL_UNITS, Sending};
 use crate::gateway::Gateway;
+use crate::metrics::UpstreamMetrics;
 use crate::{keeper, kept, keys, ledger, metrics, shared, slots, tunnel};
 
 /// Doors of each kind; the config allows no more.
@@ -168,10 +169,16 @@ fn sample(gateway: &Arc<Gateway>, kernel: &Kernel) {
             return Sampling::Over;
         };
         let mut sums = [(0, 0); metrics::CLASSES.len()];
-        for backend in &gateway.plan().backends {
-            let (view, gauges) = (backend.body.slots.snapshot(0), &backend.body.metrics);
-            gauges.limit.set(view.limit as i64);
-            gauges.waiting.set(view.waiting as i64);
+        let plan = gateway.plan();
+        let backends = plan.backends.iter();
+        let views: Vec<_> = backends
+            .map(|backend| (&backend.metrics, backend.body.slots.snapshot(0)))
+            .collect();
+        let gauges = views.iter();
+        UpstreamMetrics::set(
+            gauges.map(|(gauges, view)| (*gauges, view.limit as i64, view.waiting as i64)),
+        );
+        for (_, view) in &views {
             for (sum, class) in sums.iter_mut().zip(&view.classes) {
                 sum.0 += class.inflight as i64;
                 sum.1 += class.tokens;

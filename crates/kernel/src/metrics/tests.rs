@@ -42,6 +42,26 @@ fn handles_of_one_series_share_one_value() {
     assert!(registry.render().contains("hits_total{door=\"front\"} 2"));
 }
 
+// req: KN-22
+#[test]
+fn a_series_that_is_forgotten_is_gone_and_begins_anew_when_asked_for_again() {
+    let registry = Registry::default();
+    let held = registry.counter(&HITS, &["front"]);
+    registry.counter(&HITS, &["back"]).inc();
+    registry.gauge(&DEPTH, &[]).set(7);
+    registry.histogram(&TOOK, &[]).observe(0.5);
+    registry.forget(&HITS, &["front"]);
+    registry.forget(&DEPTH, &[]);
+    registry.forget(&TOOK, &[]);
+    held.inc();
+    let text = registry.render();
+    let series: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(series, ["hits_total{door=\"back\"} 1"]);
+    assert_eq!(registry.counted(&HITS), [["back"]]);
+    registry.counter(&HITS, &["front"]).inc();
+    assert!(registry.render().contains("hits_total{door=\"front\"} 1"));
+}
+
 #[test]
 fn sampled_values_are_read_when_rendered() {
     let registry = Registry::default();
