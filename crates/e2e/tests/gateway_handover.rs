@@ -10,7 +10,7 @@ use std::time::Duration;
 use e2e::gateway::{Gateway, PATIENCE, program, to};
 use e2e::wait::eventually;
 use testkit::load::{Load, Stream};
-use testkit::upstream::{Reply, Upstream};
+use testkit::upstream::{Fault, Reply, Upstream};
 
 /// A process that this test did not start itself; gone when this is.
 struct Successor(i32);
@@ -143,6 +143,31 @@ async fn a_long_answer_that_has_begun_is_finished_by_the_old_process() {
     gateway.process.signal(libc::SIGUSR2).unwrap();
     let _successor = Successor::of(&gateway).await;
     assert_eq!(asked.await.unwrap().unwrap().text(), "hello");
+    assert!(gateway.process.wait_exit(PATIENCE).await.unwrap().success());
+}
+
+// req: GW-16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_goes_on_in_the_old_process_for_longer_than_a_drain_may_take() {
+    let origin = Upstream::start().await.unwrap();
+    let body = "data: tick\n\n".repeat(30);
+    let ticks = Reply::default().header("content-type", "text/event-stream");
+    let slow = Fault::Slow { bytes_per_s: 120 };
+    origin.set_default(ticks.body(body.clone()).chunked().fault(slow));
+    let section = format!("{}[drain]\ndeadline_ms = 500\n", to(origin.addr(), ""));
+    let gateway = Gateway::start(&section).await;
+    let door = gateway.door;
+    let request =
+        testkit::http::request_bytes("GET", "gate.test", "/", &[("connection", "close")], b"");
+    let reading =
+        tokio::spawn(async move { testkit::http::exchange(door, &request, PATIENCE).await });
+    eventually("the origin is asked", PATIENCE, async || {
+        origin.received() > 0
+    })
+    .await;
+    gateway.process.signal(libc::SIGUSR2).unwrap();
+    let _successor = Successor::of(&gateway).await;
+    assert_eq!(reading.await.unwrap().unwrap().text(), body);
     assert!(gateway.process.wait_exit(PATIENCE).await.unwrap().success());
 }
 

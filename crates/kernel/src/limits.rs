@@ -26,6 +26,8 @@ pub const RESTART_WINDOW: Duration = Duration::from_secs(60);
 
 /// Time accepted work may take once a drain has begun, unless configured.
 pub const DRAIN_DEADLINE: Duration = Duration::from_secs(3);
+/// How long it may by default when a new process has taken over: nobody waits for the old one.
+pub const HANDOVER_DEADLINE: Duration = Duration::from_secs(60);
 /// The longest drain deadline that may be configured.
 pub const DRAIN_DEADLINE_MAX: Duration = Duration::from_secs(600);
 /// Time the services that only support others (config watch, reporters) have to end.
@@ -87,7 +89,8 @@ const _: () = {
     assert!(RESTART_FIRST_MIN.as_millis() < RESTART_FIRST_MAX.as_millis());
     assert!(RESTART_FIRST_MAX.as_millis() < RESTART_CAP.as_millis());
     assert!(RESTART_CAP.as_millis() < RESTART_WINDOW.as_millis());
-    assert!(DRAIN_DEADLINE.as_millis() <= DRAIN_DEADLINE_MAX.as_millis());
+    assert!(DRAIN_DEADLINE.as_millis() <= HANDOVER_DEADLINE.as_millis());
+    assert!(HANDOVER_DEADLINE.as_millis() <= DRAIN_DEADLINE_MAX.as_millis());
     assert!(CROWDED_GLANCE.as_millis() < CROWDED_HEAD.as_millis());
     assert!(CROWDED_HEAD.as_millis() < HEAD_TIMEOUT.as_millis());
     assert!(HEAD_TIMEOUT.as_millis() < IDLE_TIMEOUT.as_millis());

@@ -151,6 +151,10 @@ pub(crate) struct DrainText {
     /// Time accepted work may take after the doors closed, in milliseconds; stragglers are aborted.
     #[schemars(range(min = 0, max = 600_000))]
     pub(crate) deadline_ms: u64,
+    /// The same after a hand-over to a new process, in milliseconds: nobody waits for the old one, and long streams may
+    /// end by themselves.
+    #[schemars(range(min = 0, max = 600_000))]
+    pub(crate) handover_deadline_ms: u64,
     /// Time the doors stay open after the node became unready, in milliseconds, for load balancers that lag.
     #[schemars(range(min = 0, max = 600_000))]
     pub(crate) accept_grace_ms: u64,
@@ -162,6 +166,7 @@ impl Default for DrainText {
     fn default() -> Self {
         Self {
             deadline_ms: limits::DRAIN_DEADLINE.as_millis() as u64,
+            handover_deadline_ms: limits::HANDOVER_DEADLINE.as_millis() as u64,
             accept_grace_ms: 0,
         }
     }
@@ -271,6 +276,8 @@ impl TracesText {
 pub(crate) struct Settings {
     /// How the node ends.
     pub(crate) drain: Plan,
+    /// How it ends when a successor has taken over.
+    pub(crate) handed_over: Plan,
     /// The admin token, if one is set.
     pub(crate) token: Option<Secret>,
     /// What the log holds.
@@ -289,11 +296,13 @@ pub(crate) struct Settings {
 
 impl From<&NodeText> for Settings {
     fn from(text: &NodeText) -> Self {
+        let plan = |deadline_ms| Plan {
+            accept_grace: Duration::from_millis(text.drain.accept_grace_ms),
+            deadline: Duration::from_millis(deadline_ms),
+        };
         Self {
-            drain: Plan {
-                accept_grace: Duration::from_millis(text.drain.accept_grace_ms),
-                deadline: Duration::from_millis(text.drain.deadline_ms),
-            },
+            drain: plan(text.drain.deadline_ms),
+            handed_over: plan(text.drain.handover_deadline_ms),
             token: (!text.admin.token.is_empty()).then(|| text.admin.token.clone()),
             log_level: text.log.level.clone(),
             gateway: text.gateway.clone().map(Arc::new),

@@ -163,8 +163,13 @@ async fn live(
         handover,
     } = composed;
     tracing::info!(version = crate::VERSION, ?runtime, "macronode starts");
+    let succeeded = handover.clone();
+    let drain = || match succeeded.is_done() {
+        true => live.load().handed_over,
+        false => live.load().drain,
+    };
     let outcome = tokio::select! {
-        outcome = supervisor.run(|| live.load().drain) => outcome,
+        outcome = supervisor.run(drain) => outcome,
         never = pass_on(signals, kernel.requests.clone(), reload, handover) => match never {},
         never = kernel.watchdog.heartbeat() => match never {},
         never = doom() => match never {},
