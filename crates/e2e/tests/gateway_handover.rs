@@ -5,11 +5,13 @@
     reason = "a test that cannot go on fails where it stands"
 )]
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use e2e::gateway::{Gateway, PATIENCE, program, to};
 use e2e::wait::eventually;
 use testkit::load::{Load, Stream};
+use testkit::process::Program;
 use testkit::upstream::{Fault, Reply, Upstream};
 
 /// A process that this test did not start itself; gone when this is.
@@ -169,6 +171,49 @@ async fn a_stream_goes_on_in_the_old_process_for_longer_than_a_drain_may_take() 
     let _successor = Successor::of(&gateway).await;
     assert_eq!(reading.await.unwrap().unwrap().text(), body);
     assert!(gateway.process.wait_exit(PATIENCE).await.unwrap().success());
+}
+
+/// An address that nobody listens at.
+fn free_address() -> SocketAddr {
+    let bound = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    bound.local_addr().unwrap()
+}
+
+// req: GW-16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_successor_listens_where_the_config_says_by_then_and_nobody_does_elsewhere() {
+    let origin = Upstream::start().await.unwrap();
+    let [before, after, kept] = [free_address(), free_address(), free_address()];
+    let config = |addresses: &[SocketAddr]| {
+        let upstream = to(origin.addr(), "");
+        let listen: Vec<_> = addresses.iter().map(|at| format!("\"{at}\"")).collect();
+        format!("[gateway]\nlisten = [{}]\n{upstream}", listen.join(", "))
+    };
+    let args = [
+        "run",
+        "--set",
+        "admin.listen=127.0.0.1:0",
+        "--set",
+        "log.format=json",
+    ];
+    let program = Program::new(e2e::binary()).unwrap().args(args);
+    let program = program.args(["--runtime", &e2e::runtime()]);
+    let program = program.config(&config(&[before, kept])).unwrap();
+    let gateway = Gateway::of(program).await;
+    assert_eq!(gateway.door, before);
+    let config = config(&[kept, after]);
+    gateway.process.replace_config(&config).unwrap();
+    gateway.process.signal(libc::SIGUSR2).unwrap();
+    let _successor = Successor::of(&gateway).await;
+    assert!(gateway.process.wait_exit(PATIENCE).await.unwrap().success());
+    let request =
+        testkit::http::request_bytes("GET", "gate.test", "/", &[("connection", "close")], b"");
+    for door in [kept, after] {
+        let answer = testkit::http::exchange(door, &request, PATIENCE).await;
+        assert_eq!(answer.unwrap().status, 200, "at {door}");
+    }
+    let nobody = tokio::net::TcpStream::connect(before).await;
+    assert!(nobody.is_err(), "at {before}");
 }
 
 fn says(words: &'static str) -> impl Fn(&testkit::process::Line) -> bool {

@@ -17,6 +17,7 @@ use svc_transport::tree as transport;
 
 use crate::config::NodeText;
 use crate::demo::origin::ORIGIN;
+use crate::handover::ASKED;
 use crate::overlay::config::OverlayText;
 use crate::overlay::tree as overlay;
 
@@ -45,6 +46,17 @@ pub(crate) struct Doors {
     pub(crate) demo: Option<Arc<Door>>,
     /// Of the demonstration's origin.
     pub(crate) origin: Option<Arc<Door>>,
+    /// Where each was to listen. What systemd gave may be elsewhere.
+    asked: BTreeMap<&'static str, SocketAddr>,
+}
+
+/// An open socket for a successor.
+pub(crate) struct Socket {
+    /// Of its door.
+    pub(crate) name: &'static str,
+    /// Where the config asked for it.
+    pub(crate) asked: SocketAddr,
+    pub(crate) fd: OwnedFd,
 }
 
 /// Why a listener could not be had.
@@ -101,8 +113,10 @@ impl Doors {
     /// Takes or binds every listener that `text` asks for.
     pub(crate) fn open(text: &NodeText) -> Result<Self, DoorError> {
         let mut inherited = Inherited::from_environment();
+        let mut asked = BTreeMap::new();
         let mut door = |name, key, address| {
-            let opened = match inherited.take(name) {
+            asked.insert(name, address);
+            let opened = match inherited.take(name, address) {
                 Some(listener) => Door::new(name, listener),
                 None => Door::bind(name, address),
             };
@@ -157,16 +171,23 @@ impl Doors {
             overlay_tls,
             demo,
             origin: origin.transpose()?,
+            asked,
         })
     }
 
     /// A copy of each open socket, by the name of its door.
-    pub(crate) fn sockets(&self) -> io::Result<Vec<(&'static str, OwnedFd)>> {
+    pub(crate) fn sockets(&self) -> io::Result<Vec<Socket>> {
         let open = self
             .all()
-            .filter_map(|door| Some((door.name(), door.socket()?)));
-        open.map(|(name, socket)| Ok((name, socket?.into())))
-            .collect()
+            .filter_map(|door| Some((door.name(), self.asked.get(door.name())?, door.socket()?)));
+        open.map(|(name, asked, socket)| {
+            Ok(Socket {
+                name,
+                asked: *asked,
+                fd: socket?.into(),
+            })
+        })
+        .collect()
     }
 
     fn all(&self) -> impl Iterator<Item = &Arc<Door>> {
@@ -194,14 +215,26 @@ impl Doors {
 
 /// Sockets handed over by systemd: those with the name of a door are that door's, others are taken in the order
 /// admin, demo. A socket without `FileDescriptorName=` has the name of its unit.
+///
+/// Those of a predecessor are taken where the config asks for the same address as it did then. What it asks for no more
+/// is closed here, and by the predecessor when it drains.
 struct Inherited {
-    listeners: Vec<(Option<String>, TcpListener)>,
+    listeners: Vec<Heirloom>,
+}
+
+struct Heirloom {
+    name: Option<String>,
+    /// Where a predecessor was asked to listen for it.
+    asked: Option<SocketAddr>,
+    listener: TcpListener,
 }
 
 impl Inherited {
     fn from_environment() -> Self {
         let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
         let names: Vec<&str> = names.split(':').collect();
+        let asked = std::env::var(ASKED).unwrap_or_default();
+        let asked: Vec<Option<SocketAddr>> = asked.split(' ').map(|one| one.parse().ok()).collect();
         let mut fds = ListenFd::from_env();
         // By their whole names: `edge.socket` is what a unit is called, and no door.
         let services = [
@@ -224,18 +257,32 @@ impl Inherited {
         let listeners = (0..fds.len())
             .filter_map(|index| {
                 let listener = fds.take_tcp_listener(index).ok().flatten()?;
-                Some((named(index).map(|name| (*name).to_owned()), listener))
+                Some(Heirloom {
+                    name: named(index).map(|name| (*name).to_owned()),
+                    asked: asked.get(index).copied().flatten(),
+                    listener,
+                })
             })
             .collect();
         Self { listeners }
     }
 
-    fn take(&mut self, door: &str) -> Option<TcpListener> {
-        let named = self
-            .listeners
-            .iter()
-            .position(|(name, _)| name.as_deref() == Some(door));
-        let index = named.or_else(|| self.listeners.iter().position(|(name, _)| name.is_none()))?;
-        Some(self.listeners.remove(index).1)
+    fn take(&mut self, door: &str, wanted: SocketAddr) -> Option<TcpListener> {
+        let index = self.find(door, wanted)?;
+        Some(self.listeners.remove(index).listener)
+    }
+
+    fn find(&self, door: &str, wanted: SocketAddr) -> Option<usize> {
+        let first = |fits: &dyn Fn(&Heirloom) -> bool| self.listeners.iter().position(fits);
+        let own = |one: &Heirloom| one.name.as_deref() == Some(door);
+        let same = |one: &Heirloom| one.asked.is_none_or(|asked| asked == wanted);
+        let named = first(&|one| own(one) && same(one));
+        // An address may have changed its place in a list. Port zero is no address that two could mean.
+        let moved = || first(&|one| one.asked == Some(wanted) && wanted.port() != 0);
+        let nameless = || first(&|one| one.name.is_none() && one.asked.is_none());
+        named.or_else(moved).or_else(nameless)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,9 @@ use crate::systemd;
 /// Where a successor says that it is ready.
 pub(crate) const PREDECESSOR: &str = "MACRONODE_PREDECESSOR";
 
+/// Where a successor learns which address its predecessor was asked to listen at, for each socket.
+pub(crate) const ASKED: &str = "MACRONODE_LISTENED";
+
 /// How long a successor may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often is looked whether it still lives.
@@ -67,8 +70,12 @@ impl Handover {
 
     fn start(&self, predecessor: &str) -> io::Result<Child> {
         let sockets = self.doors.sockets()?;
-        let names: Vec<&str> = sockets.iter().map(|(name, _)| *name).collect();
-        let fds: Vec<OwnedFd> = sockets.into_iter().map(|(_, fd)| fd).collect();
+        let names: Vec<&str> = sockets.iter().map(|socket| socket.name).collect();
+        let asked: Vec<String> = sockets
+            .iter()
+            .map(|socket| socket.asked.to_string())
+            .collect();
+        let fds: Vec<OwnedFd> = sockets.into_iter().map(|socket| socket.fd).collect();
         let raw: Vec<RawFd> = fds.iter().map(AsRawFd::as_raw_fd).collect();
         let mut words = std::env::args_os();
         let program = words.next().ok_or(io::ErrorKind::NotFound)?;
@@ -77,6 +84,7 @@ impl Handover {
             .args(words)
             .env("LISTEN_FDS", raw.len().to_string())
             .env("LISTEN_FDNAMES", names.join(":"))
+            .env(ASKED, asked.join(" "))
             .env_remove("LISTEN_PID")
             .env(PREDECESSOR, format!("@{predecessor}"));
         bequeath(&mut command, raw);
