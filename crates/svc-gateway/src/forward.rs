@@ -110,6 +110,13 @@ impl Call {
         failed.nothing_sent() || here && harmless()
     }
 
+    /// Whether another endpoint can have what this one could not be sent: nobody is asked twice by that, so that it is
+    /// no load that a budget would have to bound.
+    fn steps_over(&self, failed: &Failed, tried: &Tried) -> bool {
+        let pool = &self.backend.body.pool;
+        failed.nothing_sent() && pool.has_another(kernel::clock::now(), tried)
+    }
+
     /// Sends it until there is an answer, or no sense in trying again.
     pub(crate) async fn send(&mut self) -> Outcome {
         let once = matches!(self.payload, Payload::Stream(_));
@@ -139,22 +146,22 @@ impl Call {
                 }
                 Attempt::Failed(failed) => failed,
             };
+            if let Err(error) = &failed.0 {
+                tried.note(error);
+            }
             let pause = failed.pause(tries);
             let free = failed.is_goodbye() && goodbyes < GOODBYES;
             goodbyes += u32::from(free);
             let again = (free || tries - goodbyes < self.route.retry.tries)
                 && self.may_go_again(&failed, once)
                 && kernel::clock::now() + pause < self.until
-                && (free || backend.body.budget.spend());
+                && (free || self.steps_over(&failed, &tried) || backend.body.budget.spend());
             if !again {
                 self.answered();
                 let answer = failed.0.map_err(|error| self.refusal(&error));
                 return Outcome { answer, tries };
             }
             backend.metrics.retries.inc();
-            if let Err(error) = &failed.0 {
-                tried.note(error);
-            }
             drop(failed);
             if !pause.is_zero() {
                 tokio::time::sleep(pause).await;

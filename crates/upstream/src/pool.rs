@@ -147,6 +147,18 @@ impl Pool {
         }
     }
 
+    /// Whether somebody could be chosen who has not been tried.
+    pub fn has_another(&self, now: Instant, tried: &Tried) -> bool {
+        let fleet = self.fleet.load();
+        let view = View {
+            fleet: &fleet,
+            at: now.saturating_duration_since(self.common.origin),
+            tried: Some(tried),
+            unheard: false,
+        };
+        (0..view.len()).any(|index| view.share(index) > 0.0)
+    }
+
     /// Whether another fleet is in force by now.
     #[cold]
     fn is_replaced(&self, fleet: &Arc<Fleet>) -> bool {

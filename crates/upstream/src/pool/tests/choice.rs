@@ -50,9 +50,11 @@ async fn a_retry_goes_elsewhere_and_back_only_when_nobody_else_is_there() {
         for _ in 0..3 {
             let id = id_of(&pool, &tried);
             assert!(!seen.contains(&id), "{balance:?} went back to {id:?}");
+            assert!(pool.has_another(clock::now(), &tried));
             tried.add(id);
             seen.push(id);
         }
+        assert!(!pool.has_another(clock::now(), &tried));
         assert!(seen.contains(&id_of(&pool, &tried)));
     }
 }
