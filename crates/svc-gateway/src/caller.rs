@@ -35,6 +35,27 @@ pub(crate) struct Caller {
     pub(crate) weight: u32,
 }
 
+/// Where a request came from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    /// As far as trusted hops say.
+    pub(crate) address: IpAddr,
+    /// Whether the other end of the socket is one of them.
+    pub(crate) trusted: bool,
+}
+
+impl Origin {
+    pub(crate) fn of(plan: &Plan, parts: &Parts, visit: &Visit, heads: Heads) -> Self {
+        let peer = visit.peer.ip();
+        let trusted = !plan.trusted.is_empty() && is_trusted(peer, &plan.trusted);
+        let address = match trusted && heads.has(Heads::FORWARDED) {
+            true => client_address(&parts.headers, peer, &plan.trusted, Trail::of(&parts.headers)),
+            false => peer,
+        };
+        Self { address, trusted }
+    }
+}
+
 /// What a request that came by another way claims of who asks: told the tenant, if any, it says whether that is the one
 /// it means. Goes with the request as an extension.
 #[derive(Clone)]
@@ -81,6 +102,7 @@ pub(crate) use settings::root_secret;
 pub(crate) struct Sight<'a> {
     pub(crate) parts: &'a Parts,
     pub(crate) visit: &'a Visit,
+    pub(crate) from: Origin,
     pub(crate) heads: Heads,
     pub(crate) now: Duration,
 }
@@ -88,23 +110,8 @@ pub(crate) struct Sight<'a> {
 /// Sees who is asking. A credential that was seen before costs nothing; another one is verified after its source was
 /// charged for it, so that nobody draws on another's share by claiming to be them.
 pub(crate) fn recognise(plan: &Plan, who: Sight<'_>, required: bool) -> Result<Caller, Refusal> {
-    let Sight {
-        parts,
-        visit,
-        heads,
-        now,
-    } = who;
-    let trusted = !plan.trusted.is_empty() && is_trusted(visit.peer.ip(), &plan.trusted);
-    let address = match trusted && heads.has(Heads::FORWARDED) {
-        true => client_address(
-            &parts.headers,
-            visit.peer.ip(),
-            &plan.trusted,
-            Trail::of(&parts.headers),
-        ),
-        false => visit.peer.ip(),
-    };
-    let shown = heads.has(Heads::CREDENTIAL) || visit.tls.is_some();
+    let Origin { address, trusted } = who.from;
+    let shown = who.heads.has(Heads::CREDENTIAL) || who.visit.tls.is_some();
     let identity = match &plan.verifier {
         Some(verifier) if shown => {
             let credential = offered(plan, who, trusted);
@@ -113,7 +120,7 @@ pub(crate) fn recognise(plan: &Plan, who: Sight<'_>, required: bool) -> Result<C
                 verifier,
                 credential.map_err(Refusal::Unknown)?,
                 address,
-                now,
+                who.now,
             )?
         }
         _ => None,

@@ -97,5 +97,6 @@ pub(crate) async fn by_worker(workers: &PoolHandle<Sending>, call: Call) -> Outc
     Outcome {
         answer: Err(refusal),
         tries: 1,
+        connecting: None,
     }
 }

@@ -58,6 +58,8 @@ impl Drop for Call {
 pub(crate) struct Outcome {
     pub(crate) answer: Result<Box<Response<Reply>>, Refusal>,
     pub(crate) tries: u32,
+    /// How long a connection was being opened for a last try without an answer.
+    pub(crate) connecting: Option<Duration>,
 }
 
 impl Call {
@@ -136,12 +138,14 @@ impl Call {
                     return Outcome {
                         answer: Ok(answer),
                         tries,
+                        connecting: None,
                     };
                 }
                 Attempt::NoEndpoint(refusal) => {
                     return Outcome {
                         answer: Err(refusal),
                         tries,
+                        connecting: None,
                     };
                 }
                 Attempt::Failed(failed) => failed,
@@ -158,8 +162,12 @@ impl Call {
                 && (free || self.steps_over(&failed, &tried) || backend.body.budget.spend());
             if !again {
                 self.answered();
-                let answer = failed.0.map_err(|error| self.refusal(&error));
-                return Outcome { answer, tries };
+                let error = failed.0.as_ref().err();
+                return Outcome {
+                    connecting: error.and_then(SendError::connecting),
+                    answer: failed.0.map_err(|error| self.refusal(&error)),
+                    tries,
+                };
             }
             backend.metrics.retries.inc();
             drop(failed);

@@ -15,6 +15,7 @@ use kernel::config::Commit;
 
 use crate::body::Answer;
 use crate::config::GatewayText;
+use crate::journey::line;
 use crate::plan::Plan;
 use crate::reject::Refusal;
 use crate::shared::Shared;
@@ -137,7 +138,7 @@ impl Service for Gateway {
         answer
     }
 
-    fn refuse(&self, fault: Fault, _visit: &Visit) -> Response<Bytes> {
+    fn refuse(&self, fault: Fault, visit: &Visit) -> Response<Bytes> {
         let refusal = match fault {
             Fault::Malformed => Refusal::Malformed,
             Fault::HeadTooLarge => Refusal::HeadTooLarge,
@@ -146,7 +147,9 @@ impl Service for Gateway {
         };
         self.shared.metrics.rejected(refusal.reason());
         let id = request_id::make([fastrand::u64(..), fastrand::u64(..)]);
-        let mut answer = respond::problem(&refusal, id.to_str().unwrap_or(""));
+        let name = id.to_str().unwrap_or("");
+        line::at_door(&self.plan(), &refusal, name, visit);
+        let mut answer = respond::problem(&refusal, name);
         answer.headers_mut().insert(request_id::NAME, id);
         answer
     }

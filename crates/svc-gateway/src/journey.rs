@@ -4,21 +4,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use concurrency_gate::Outcome;
+use front_door::Visit;
 use http::request::Parts;
 use http::{HeaderValue, Method, Uri};
 use upstream::Timing;
 
 use crate::backend::Backend;
-use crate::caller::Caller;
+use crate::caller::{Caller, Origin};
 use crate::config::AccessLevel;
 use crate::gates::GateLease;
 use crate::heads::Heads;
-use crate::metrics::CLASSES;
 use crate::naming::{self, Names};
 use crate::plan::{Plan, Route};
 use crate::reject::Refusal;
-use crate::shared::{Presence, Stream, millis};
+use crate::shared::{Presence, Stream};
 use crate::slots::Place;
+
+pub(crate) mod line;
 
 /// One request on its way.
 pub(crate) struct Journey {
@@ -29,6 +31,10 @@ pub(crate) struct Journey {
     pub(crate) id: HeaderValue,
     /// A new trace, unless the caller has one.
     pub(crate) trace: Option<HeaderValue>,
+    /// The trace it belongs to, whoever began it.
+    trace_id: u128,
+    /// Where it came from: known before anything else of who asks.
+    pub(crate) from: Origin,
     pub(crate) heads: Heads,
     pub(crate) route: Option<Arc<Route>>,
     pub(crate) caller: Option<Caller>,
@@ -43,8 +49,9 @@ pub(crate) struct Journey {
     times: Times,
     status: u16,
     reason: &'static str,
-    /// An upstream was asked, and has not answered yet.
-    pub(crate) sent: bool,
+    step: Step,
+    /// What its place has cost, once that is known.
+    paid: Option<u64>,
     settled: bool,
 }
 
@@ -52,15 +59,32 @@ pub(crate) struct Journey {
 #[derive(Clone, Copy, Debug, Default)]
 struct Times {
     queue: Duration,
-    upstream_began: Duration,
+    /// When it began to wait for what it waits for.
+    since: Duration,
     upstream: Duration,
     connect: Duration,
 }
 
+/// What it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Nothing that is told apart.
+    None,
+    /// A place, at its upstream or of its route.
+    Place,
+    /// The head of an upstream's answer.
+    Answer,
+}
+
 impl Journey {
-    pub(crate) fn begin(plan: Arc<Plan>, request: &Parts) -> Box<Self> {
+    pub(crate) fn begin(plan: Arc<Plan>, request: &Parts, visit: &Visit) -> Box<Self> {
         let heads = Heads::of(request, &plan);
-        let Names { id, trace } = naming::name(&request.headers, heads);
+        let Names {
+            id,
+            trace,
+            trace_id,
+        } = naming::name(&request.headers, heads);
+        let from = Origin::of(&plan, request, visit, heads);
         let began = plan.shared.timeline.now();
         let asked = || (request.method.clone(), request.uri.clone());
         let asked = (plan.access_log != AccessLevel::Off).then(asked);
@@ -70,6 +94,8 @@ impl Journey {
             seen: began,
             id,
             trace,
+            trace_id,
+            from,
             heads,
             route: None,
             caller: None,
@@ -84,7 +110,8 @@ impl Journey {
             times: Times::default(),
             status: 499,
             reason: "client-gone",
-            sent: false,
+            step: Step::None,
+            paid: None,
             settled: false,
             plan,
         })
@@ -101,6 +128,12 @@ impl Journey {
         self._presence.is_some()
     }
 
+    /// It waits for a place from now on, which is when the clock was last read.
+    pub(crate) fn waits(&mut self) {
+        self.times.since = self.seen;
+        self.step = Step::Place;
+    }
+
     /// It has a place at an upstream.
     pub(crate) fn placed(&mut self, backend: &Arc<Backend>, place: Place, asked_at: Duration) {
         self.times.queue = place.since.saturating_sub(asked_at);
@@ -113,7 +146,8 @@ impl Journey {
             self.plan.shared.ledger.waited(caller);
         }
         self.seen = place.since;
-        self.times.upstream_began = place.since;
+        self.times.since = place.since;
+        self.step = Step::None;
         self.place = Some(place);
         self.backend = Some(backend.clone());
     }
@@ -127,19 +161,31 @@ impl Journey {
 
     pub(crate) fn gated(&mut self, lease: GateLease) {
         self.lease = Some(lease);
+        self.step = Step::None;
+    }
+
+    /// An upstream is asked, once at least.
+    pub(crate) fn sent(&mut self) {
+        self.step = Step::Answer;
+        self.tries = 1;
+    }
+
+    /// The upstream gave no answer; so long a connection was being opened for it.
+    pub(crate) fn unanswered(&mut self, connecting: Option<Duration>) {
+        self.times.connect = connecting.unwrap_or_default();
     }
 
     /// The head of an answer is here.
     pub(crate) fn headed(&mut self, status: u16, timing: Timing) {
         self.status = status;
         self.reason = "";
-        self.sent = false;
+        self.step = Step::None;
         self.times.connect = timing.connect.unwrap_or_default();
         self.seen = match timing.head_at {
             Some(instant) => self.plan.shared.timeline.at(instant),
             None => self.plan.shared.timeline.now(),
         };
-        self.times.upstream = self.seen.saturating_sub(self.times.upstream_began);
+        self.times.upstream = self.seen.saturating_sub(self.times.since);
         if let Some(backend) = &self.backend {
             let took = self.times.upstream.as_secs_f64();
             backend.metrics.seconds.observe(took);
@@ -211,6 +257,7 @@ impl Journey {
     /// It ends here, for this reason.
     pub(crate) fn refused(&mut self, refusal: &Refusal) {
         self.look();
+        self.note_wait();
         self.status = refusal.status();
         self.reason = refusal.reason();
         self.note_refusal();
@@ -235,13 +282,23 @@ impl Journey {
         self.settle(Some(Outcome::Failure));
     }
 
+    /// It ended while it waited: that is where its time went.
+    fn note_wait(&mut self) {
+        let waited = self.seen.saturating_sub(self.times.since);
+        match self.step {
+            Step::None => {}
+            Step::Place => self.times.queue += waited,
+            Step::Answer => self.times.upstream = waited,
+        }
+    }
+
     /// Whether an upstream may still be busy with it, though nobody waits for its answer.
     fn is_left_behind(&self) -> bool {
         let given_up = [
             Refusal::ClientGone.reason(),
             Refusal::DeadlineUpstream.reason(),
         ];
-        self.sent && given_up.contains(&self.reason)
+        self.step == Step::Answer && given_up.contains(&self.reason)
     }
 
     /// Whether it has held its place for as long as others do.
@@ -274,12 +331,12 @@ impl Journey {
                 // Who gives up what it has begun pays for it all the same.
                 Some(left) => {
                     let hold = now.saturating_sub(place.since) + left;
-                    place.bill(hold, cost, lasting.usual.get());
+                    self.paid = Some(place.bill(hold, cost, lasting.usual.get()));
                     self.plan.shared.linger(place, left);
                 }
                 None => {
-                    let usual = lasting.usual.get();
-                    lasting.slots.leave(place, outcome, route, cost, usual, now);
+                    let (usual, slots) = (lasting.usual.get(), &lasting.slots);
+                    self.paid = Some(slots.leave(place, outcome, route, cost, usual, now));
                 }
             }
         }
@@ -303,38 +360,6 @@ impl Journey {
         }
         self.log(took);
     }
-
-    fn log(&self, took: Duration) {
-        let wanted = match self.plan.access_log {
-            AccessLevel::Off => false,
-            AccessLevel::Refused => !self.reason.is_empty() || self.status >= 500,
-            AccessLevel::All => true,
-        };
-        let (true, Some((method, uri))) = (wanted, &self.asked) else {
-            return;
-        };
-        let caller = self.caller.as_ref();
-        tracing::info!(
-            target: "access",
-            id = self.id.to_str().unwrap_or(""),
-            method = method.as_str(),
-            path = uri.path(),
-            route = self.route.as_ref().map_or("", |route| &route.name),
-            upstream = self.backend.as_ref().map_or("", |backend| &backend.name),
-            tenant = caller.and_then(Caller::tenant).unwrap_or(""),
-            class = caller.map_or("", |caller| CLASSES[usize::from(caller.class.0).min(2)]),
-            client = caller.map(|caller| display(caller.address)),
-            status = self.status,
-            reason = self.reason,
-            tries = self.tries,
-            bytes = self.bytes,
-            cost = self.route.as_ref().map_or(0, |route| route.cost),
-            queue_ms = millis(self.times.queue),
-            connect_ms = millis(self.times.connect),
-            upstream_ms = millis(self.times.upstream),
-            total_ms = millis(took),
-        );
-    }
 }
 
 /// Dropped on its way: the client left, or the node is ending.
@@ -345,6 +370,7 @@ impl Drop for Journey {
                 self.reason = Refusal::ClientGone.reason();
             }
             self.look();
+            self.note_wait();
             self.plan.shared.metrics.rejected(self.reason);
             self.settle(None);
         }

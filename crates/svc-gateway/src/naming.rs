@@ -14,6 +14,8 @@ pub(crate) struct Names {
     pub(crate) id: HeaderValue,
     /// A new trace, unless the caller has one.
     pub(crate) trace: Option<HeaderValue>,
+    /// The trace it belongs to, the caller's or the new one.
+    pub(crate) trace_id: u128,
 }
 
 /// `00-`, the trace, `-`, the span, `-00`: a trace that nobody has asked to be recorded.
@@ -34,16 +36,38 @@ pub(crate) fn name(headers: &HeaderMap, heads: Heads) -> Names {
         .has(Heads::REQUEST_ID)
         .then(|| request_id::given(headers));
     let id = given.flatten().cloned();
-    let traced = heads.has(Heads::TRACE) && TraceContext::given(headers).is_some();
-    match (id, traced) {
-        (Some(id), true) => Names { id, trace: None },
-        (id, traced) => {
-            let (fresh, trace) = begin([fastrand::u64(..), fastrand::u64(..), fastrand::u64(..)]);
-            let id = id.unwrap_or(fresh);
-            let trace = (!traced).then_some(trace);
-            Names { id, trace }
+    let traced = heads
+        .has(Heads::TRACE)
+        .then(|| TraceContext::given(headers));
+    match (id, traced.flatten()) {
+        (Some(id), Some(given)) => Names {
+            id,
+            trace: None,
+            trace_id: given.trace_id,
+        },
+        (id, given) => {
+            let random = [fastrand::u64(..), fastrand::u64(..), fastrand::u64(..)];
+            let (fresh, trace) = begin(random);
+            Names {
+                id: id.unwrap_or(fresh),
+                trace: given.is_none().then_some(trace),
+                trace_id: given.map_or_else(|| id_of(random), |given| given.trace_id),
+            }
         }
     }
+}
+
+/// The trace that begins with these numbers. Zero means "none" in this format.
+fn id_of([high, low, _]: [u64; 3]) -> u128 {
+    u128::from(high) << 64 | u128::from(low | 1)
+}
+
+/// A trace as it is written.
+pub(crate) fn digits_of(trace_id: u128) -> [u8; 32] {
+    let mut text = [0; 32];
+    hex((trace_id >> 64) as u64, &mut text);
+    hex(trace_id as u64, &mut text[16..]);
+    text
 }
 
 /// A new trace, and its first part as the request's name: whoever has one finds the other.
@@ -129,7 +153,8 @@ mod tests {
         headers.insert("x-request-id", HeaderValue::from_static("mine"));
         let names = name(&headers, Heads::REQUEST_ID);
         assert_eq!(names.id, "mine");
-        assert!(names.trace.is_some());
+        let (made, trace) = (digits_of(names.trace_id), names.trace.unwrap());
+        assert_eq!(made, trace.as_bytes()[TRACE_AT..TRACE_AT + 32]);
         let traceparent = "00-0123456789abcdeffedcba9876543211-0000000000000007-01";
         headers.insert("traceparent", HeaderValue::from_static(traceparent));
         headers.insert("x-request-id", HeaderValue::from_static("no good\tname"));
@@ -137,5 +162,9 @@ mod tests {
         let names = name(&headers, heads);
         assert_ne!(names.id, "no good\tname");
         assert!(names.trace.is_none());
+        assert_eq!(
+            digits_of(names.trace_id),
+            *b"0123456789abcdeffedcba9876543211"
+        );
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn answer(
 ) -> impl Future<Output = Response<Answer>> + Send {
     async move {
         let mut draft = Draft::of(request.take());
-        let mut journey = Journey::begin(plan, &draft.parts);
+        let mut journey = Journey::begin(plan, &draft.parts, visit);
         match travel(&mut journey, &mut draft, visit).await {
             Ok(Arrival::Answer(answer, standing)) => respond::answer(journey, *answer, standing),
             Ok(Arrival::Tunnel(ends)) => tunnel::open(journey, ends),
@@ -83,6 +83,7 @@ async fn travel(
     let who = Sight {
         parts,
         visit,
+        from: journey.from,
         heads: journey.heads,
         now: journey.began,
     };
@@ -175,13 +176,19 @@ async fn proceed(
         visit,
         until,
     )?;
-    journey.sent = true;
+    journey.sent();
     let sent = match journey.plan.shared.workers() {
         None => call.send().await,
         Some(workers) => Box::pin(dispatch::by_worker(workers, call)).await,
     };
     journey.tries = sent.tries;
-    let mut answer = sent.answer?;
+    let mut answer = match sent.answer {
+        Ok(answer) => answer,
+        Err(refusal) => {
+            journey.unanswered(sent.connecting);
+            return Err(refusal);
+        }
+    };
     journey.headed(answer.status().as_u16(), answer.body().timing());
     match (wish, answer.body_mut().take_switched()) {
         // Its client would take what follows for the protocol it asked for.
@@ -391,6 +398,7 @@ async fn admit(
         return Ok(());
     }
     journey.steps_back();
+    journey.waits();
     let lease = gate.enter_owned(journey.seen, Some(until)).await;
     let lease = lease.map_err(|busy| Refusal::RouteBusy(busy.retry_after()))?;
     journey.gated(lease);
@@ -411,6 +419,7 @@ async fn take_place(
     let (slots, usual) = (&backend.body.slots, backend.body.usual.get());
     let work = caller.work(latest_start(journey.seen, until, usual));
     let work = work.cost(route.cost);
+    journey.waits();
     match slots.enter(work, usual, journey.seen).await {
         Ok(place) => journey.placed(backend, place, asked_at),
         Err(refused) => {
@@ -445,29 +454,4 @@ fn latest_end(now: Duration, until: Duration) -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    // req: GW-09, GW-02
-    #[test]
-    fn nobody_begins_with_less_time_left_than_it_takes_yet_half_of_it_may_be_waited() {
-        let ms = Duration::from_millis;
-        assert_eq!(latest_start(ms(100), ms(2_100), ms(50)), ms(2_050));
-        assert_eq!(latest_start(ms(100), ms(2_100), ms(0)), ms(2_100));
-        assert_eq!(latest_start(ms(100), ms(2_100), ms(60_000)), ms(1_100));
-        assert_eq!(latest_start(ms(300), ms(200), ms(50)), ms(200));
-    }
-
-    /// The size of the future that `make` would make; it is never called.
-    fn size<F: Future>(_make: impl FnOnce() -> F) -> usize {
-        size_of::<F>()
-    }
-
-    // req: GW-02
-    #[test]
-    #[expect(unreachable_code, reason = "only the type is asked for")]
-    fn what_a_request_holds_on_its_way_stays_small() {
-        let whole = size(|| answer(unreachable!(), unreachable!(), unreachable!()));
-        assert!(whole <= 3 * 1024, "{whole} bytes");
-    }
-}
+mod tests;

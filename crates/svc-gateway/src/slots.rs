@@ -114,8 +114,8 @@ impl Drop for Place {
 
 impl Place {
     /// Writes down what it has cost, held for so long, in ordinary requests that usually hold one for `usual`.
-    pub(crate) fn bill(&mut self, hold: Duration, cost: u64, usual: Duration) {
-        self.real_cost = Some(price_of(hold, cost, usual));
+    pub(crate) fn bill(&mut self, hold: Duration, cost: u64, usual: Duration) -> u64 {
+        *self.real_cost.insert(price_of(hold, cost, usual))
     }
 
     /// Nothing was done in it.
@@ -356,7 +356,7 @@ impl Slots {
         cost: u64,
         usual: Duration,
         now: Duration,
-    ) {
+    ) -> u64 {
         let hold = now.saturating_sub(place.since);
         // What was given up says nothing about the upstream.
         if let Some(outcome) = outcome {
@@ -371,8 +371,8 @@ impl Slots {
             };
             self.learn(kind, sample);
         }
-        place.bill(hold, cost, usual);
         place.ended_at = Some(now);
+        place.bill(hold, cost, usual)
     }
 
     fn learn(&self, kind: u64, sample: Sample) {

@@ -82,6 +82,7 @@ pub(crate) fn open(mut journey: Box<Journey>, ends: Ends) -> Response<Answer> {
         match passed.await {
             Ok(bytes) => {
                 journey.bytes = bytes;
+                journey.look();
                 journey.finish();
             }
             Err(error) => {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use crate::endpoint::{Endpoint, EndpointId};
 use crate::outgoing::BoxError;
@@ -58,6 +59,7 @@ pub struct SendError {
     reached: bool,
     endpoint: SocketAddr,
     id: EndpointId,
+    connecting: Option<Duration>,
     source: Option<BoxError>,
 }
 
@@ -69,6 +71,7 @@ impl SendError {
             reached,
             endpoint: endpoint.target.address,
             id: endpoint.id,
+            connecting: None,
             source: None,
         }
     }
@@ -76,6 +79,16 @@ impl SendError {
     pub(crate) fn because(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(source.into());
         self
+    }
+
+    pub(crate) fn after_connecting(mut self, took: Option<Duration>) -> Self {
+        self.connecting = took;
+        self
+    }
+
+    /// How long a connection was being opened for it, if one was: with success or without.
+    pub fn connecting(&self) -> Option<Duration> {
+        self.connecting
     }
 
     /// How far it had come.

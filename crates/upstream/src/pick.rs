@@ -123,7 +123,8 @@ async fn connected(mut lease: Lease, until: Instant) -> Result<Ready, SendError>
         }
         Err(error) => {
             lease.settle(now, verdict_of(&error));
-            Err(error)
+            let took = now.saturating_duration_since(began);
+            Err(error.after_connecting(Some(took)))
         }
     }
 }
@@ -175,7 +176,10 @@ impl Ready {
             let exchange = self.channel.exchange(endpoint, &ask, body, reused, until);
             match exchange.await {
                 Ok(response) => self.answered(response, until),
-                Err(error) => Err(self.failed(error)),
+                Err(error) => {
+                    let took = self.timing.connect;
+                    Err(self.failed(error).after_connecting(took))
+                }
             }
         }
     }
