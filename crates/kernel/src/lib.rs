@@ -41,6 +41,7 @@ use queue::Queues;
 use readiness::Readiness;
 use shutdown::{Shutdown, ShutdownRequests, StagePublisher};
 use supervisor::Board;
+use telemetry::otlp::Tracer;
 use watchdog::Watchdog;
 
 /// What all children share; cheap to clone.
@@ -64,6 +65,8 @@ pub struct Kernel {
     pub timeline: Timeline,
     /// Who sees what does not yield.
     pub watchdog: Watchdog,
+    /// Who takes finished spans, where traces are asked for.
+    pub tracer: Tracer,
 }
 
 impl Kernel {
@@ -83,6 +86,7 @@ impl Kernel {
             requests: ShutdownRequests::default(),
             board: Board::default(),
             timeline,
+            tracer: Tracer::default(),
         };
         (kernel, publisher)
     }

@@ -112,6 +112,8 @@ struct Guest<H> {
     shutdown: Shutdown,
     end: Stage,
     door: &'static str,
+    /// Whether anybody is told of spans.
+    traced: bool,
     /// Called while somebody waits for a place: who only holds a connection open gives it up.
     crowded: Notify,
 }
@@ -127,6 +129,7 @@ impl<H: Handler> Lobby<H> {
             shutdown: context.kernel.shutdown.clone(),
             end: context.spec.phase.stage(),
             door: door.name(),
+            traced: context.kernel.tracer.recorder().is_some(),
             crowded: Notify::new(),
         };
         Self {
@@ -234,9 +237,9 @@ impl<H: Handler> Guest<H> {
         }
     }
 
-    /// What a collector is told of a request; nothing is recorded in a build that cannot send it.
+    /// What a collector is told of a request; nothing is recorded where none is.
     fn span(&self, request: &Request<Incoming>) -> tracing::Span {
-        if cfg!(feature = "otlp") {
+        if self.traced {
             let path = request.uri().path();
             tracing::info_span!("request", door = self.door, method = %request.method(), path)
         } else {

@@ -1,4 +1,4 @@
-//! Logs (and, with the feature `otlp`, traces) that never slow what they tell of: a line goes into a bounded
+//! Logs and traces that never slow what they tell of: a line goes into a bounded
 //! queue, a thread of its own writes it, and what a stuck sink keeps from being written is dropped and counted.
 
 use std::io::{self, IsTerminal, Write};
@@ -21,7 +21,6 @@ mod panics;
 mod stamp;
 mod writer;
 
-#[cfg(feature = "otlp")]
 pub mod otlp;
 pub mod trace_specs;
 

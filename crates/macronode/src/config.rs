@@ -179,7 +179,7 @@ pub(crate) struct TracesText {
     /// The collector's URL, for OTLP over HTTP.
     #[schemars(length(min = 1, max = 2048))]
     pub(crate) endpoint: String,
-    /// The part of traces that begin here to keep, from 0 to 1.
+    /// The part of traces that begin here to keep, from 0 to 1. One that a caller began is kept if the caller keeps it.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) ratio: f64,
 }
@@ -253,7 +253,6 @@ impl ConfigText for NodeText {
 }
 
 impl TracesText {
-    #[cfg(feature = "otlp")]
     fn contradictions(&self, report: &mut Report) {
         if let Err(error) = kernel::telemetry::otlp::Endpoint::parse(&self.endpoint) {
             report.contradiction(
@@ -262,12 +261,6 @@ impl TracesText {
                 "write http://host:port/v1/traces",
             );
         }
-    }
-
-    #[cfg(not(feature = "otlp"))]
-    fn contradictions(&self, report: &mut Report) {
-        let remedy = "remove [traces], or build with `--features otlp`";
-        report.contradiction(&["endpoint"], "this build cannot send spans", remedy);
     }
 }
 

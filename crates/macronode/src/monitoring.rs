@@ -22,7 +22,7 @@ fn files() -> [(&'static str, String); 2] {
     ]
 }
 
-/// Every metric that a node may show, by name. Those of spans are there in builds with `otlp` only.
+/// Every metric that a node may show, by name. Those of spans are there only where traces are asked for.
 fn metrics() -> Vec<&'static MetricSpec> {
     let all = TABLES.iter().flat_map(|tables| tables.metrics);
     let mut specs: Vec<_> = all

@@ -254,7 +254,7 @@ async fn doom() -> std::convert::Infallible {
     std::future::pending().await
 }
 
-#[cfg(feature = "otlp")]
+/// What records spans, and what sends them, where that is asked for.
 fn traces(text: &NodeText, kernel: &Kernel) -> (Vec<telemetry::Extra>, Vec<Child>) {
     use kernel::telemetry::otlp::{Endpoint, TraceSettings, traces};
     let Some(wanted) = &text.traces else {
@@ -268,9 +268,4 @@ fn traces(text: &NodeText, kernel: &Kernel) -> (Vec<telemetry::Extra>, Vec<Child
     };
     let (layer, child) = traces(settings, kernel);
     (vec![layer], vec![child])
-}
-
-#[cfg(not(feature = "otlp"))]
-fn traces(_text: &NodeText, _kernel: &Kernel) -> (Vec<telemetry::Extra>, Vec<Child>) {
-    Default::default()
 }

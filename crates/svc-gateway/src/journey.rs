@@ -21,6 +21,9 @@ use crate::shared::{Presence, Stream};
 use crate::slots::Place;
 
 pub(crate) mod line;
+mod spans;
+
+use spans::Spans;
 
 /// One request on its way.
 pub(crate) struct Journey {
@@ -33,6 +36,8 @@ pub(crate) struct Journey {
     pub(crate) trace: Option<HeaderValue>,
     /// The trace it belongs to, whoever began it.
     trace_id: u128,
+    /// What a collector is told of it, where its trace is kept.
+    spans: Option<Box<Spans>>,
     /// Where it came from: known before anything else of who asks.
     pub(crate) from: Origin,
     pub(crate) heads: Heads,
@@ -79,15 +84,19 @@ enum Step {
 impl Journey {
     pub(crate) fn begin(plan: Arc<Plan>, request: &Parts, visit: &Visit) -> Box<Self> {
         let heads = Heads::of(request, &plan);
+        let mut names = naming::name(&request.headers, heads);
+        let recorder = plan.shared.recorder.as_ref();
+        let spans = recorder.and_then(|recorder| Spans::begin(recorder, request, &mut names));
         let Names {
             id,
             trace,
             trace_id,
-        } = naming::name(&request.headers, heads);
+        } = names;
         let from = Origin::of(&plan, request, visit, heads);
         let began = plan.shared.timeline.now();
         let asked = || (request.method.clone(), request.uri.clone());
-        let asked = (plan.access_log != AccessLevel::Off).then(asked);
+        let told = plan.access_log != AccessLevel::Off || spans.is_some();
+        let asked = told.then(asked);
         let presence = plan.shared.enter(plan.inflight);
         Box::new(Self {
             began,
@@ -95,6 +104,7 @@ impl Journey {
             id,
             trace,
             trace_id,
+            spans,
             from,
             heads,
             route: None,
@@ -359,6 +369,9 @@ impl Journey {
             route.metrics.answered(self.status, took);
         }
         self.log(took);
+        if let Some(spans) = &self.spans {
+            self.record(spans);
+        }
     }
 }
 

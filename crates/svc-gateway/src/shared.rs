@@ -14,6 +14,7 @@ use kernel::drain::Stage;
 use kernel::lock::{Lock, LockSpec};
 use kernel::pool::PoolHandle;
 use kernel::tasks::Spawner;
+use kernel::telemetry::otlp::Recorder;
 use passport::Seed;
 
 use crate::dispatch::Sending;
@@ -49,6 +50,8 @@ pub(crate) struct Shared {
     pub(crate) gates: Gates,
     /// Who had to wait or was refused.
     pub(crate) ledger: Ledger,
+    /// Who takes spans, where traces are asked for.
+    pub(crate) recorder: Option<Recorder>,
     inflight: AtomicU32,
     streams: Lock<HashMap<u64, u32>>,
 }
@@ -69,6 +72,7 @@ impl Shared {
             lingering: ArcSwapOption::empty(),
             gates: Gates::new(),
             ledger: Ledger::new(),
+            recorder: kernel.tracer.recorder().cloned(),
             inflight: AtomicU32::new(0),
             streams: Lock::new(&STREAMS, HashMap::new()),
         }))

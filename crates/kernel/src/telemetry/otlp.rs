@@ -18,10 +18,15 @@ mod attributes;
 mod encode;
 mod export;
 mod layer;
+mod recorder;
+mod span;
 mod traceparent;
 
 pub use super::trace_specs::{CHILD, EXPORTED, FAILURES, LOST, SPANS};
+pub use attributes::Attributes;
 pub use layer::current;
+pub use recorder::{Recorder, Tracer};
+pub use span::{Span, SpanKind};
 pub use traceparent::{SpanId, TraceId, Traceparent};
 
 /// What an operator chose for traces.
@@ -35,10 +40,13 @@ pub struct TraceSettings {
     pub ratio: f64,
 }
 
-/// A layer that records spans of level info and above, and the child that sends them.
+/// A layer that records spans of level info and above, and the child that sends them. From now on the kernel's tracer
+/// takes others that are finished already.
 pub fn traces(settings: TraceSettings, kernel: &Kernel) -> (Extra, Child) {
     let (sender, receiver) = queue::bounded(&SPANS, &kernel.queues);
-    let layer = layer::SpanLayer::new(sender, settings.ratio);
+    let recorder = Recorder::new(sender, settings.ratio);
+    kernel.tracer.begin(recorder.clone());
+    let layer = layer::SpanLayer::new(recorder);
     let child = export::child(settings, receiver);
     (layer.with_filter(LevelFilter::INFO).boxed(), child)
 }

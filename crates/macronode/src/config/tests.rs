@@ -46,11 +46,12 @@ fn the_token_is_shown_nowhere() {
     assert!(!shown.contains("hunter2"), "{shown}");
 }
 
-#[cfg(not(feature = "otlp"))]
+// req: GW-18
 #[test]
-fn a_build_that_cannot_trace_refuses_to_be_told_to() {
-    let mistakes = from("[traces]\n").unwrap_err().to_string();
-    assert!(mistakes.contains("--features otlp"), "{mistakes}");
+fn every_build_takes_traces() {
+    assert!(from("[traces]\n").is_ok());
+    let mistakes = from("[traces]\nendpoint = \"https://c/\"\n").unwrap_err();
+    assert!(mistakes.to_string().contains("only http://"), "{mistakes}");
 }
 
 #[test]

@@ -10,9 +10,9 @@ const MOST: usize = 32;
 /// Bytes of a text; the rest is cut off.
 const TEXT_BYTES: usize = 256;
 
-/// The fields of one span.
+/// What is known of one span.
 #[derive(Debug, Default)]
-pub(super) struct Attributes {
+pub struct Attributes {
     list: Vec<(&'static str, Value)>,
     left_out: u32,
 }
@@ -26,9 +26,18 @@ impl Attributes {
         self.left_out
     }
 
-    /// A field that is recorded again has its newest value.
-    fn set(&mut self, field: &Field, value: Value) {
-        let name = field.name();
+    /// Adds a text, or as much of it as there is room for.
+    pub fn text(&mut self, name: &'static str, value: &str) {
+        self.set_text(name, format_args!("{value}"));
+    }
+
+    /// Adds a whole number.
+    pub fn number(&mut self, name: &'static str, value: i64) {
+        self.set(name, json!({"intValue": value.to_string()}));
+    }
+
+    /// What is recorded again has its newest value.
+    fn set(&mut self, name: &'static str, value: Value) {
         if let Some(known) = self.list.iter_mut().find(|(known, _)| *known == name) {
             known.1 = value;
         } else if self.list.len() < MOST {
@@ -38,8 +47,8 @@ impl Attributes {
         }
     }
 
-    fn set_text(&mut self, field: &Field, value: fmt::Arguments<'_>) {
-        self.set(field, json!({"stringValue": text(value)}));
+    fn set_text(&mut self, name: &'static str, value: fmt::Arguments<'_>) {
+        self.set(name, json!({"stringValue": text(value)}));
     }
 }
 
@@ -47,32 +56,32 @@ impl Attributes {
 impl Visit for Attributes {
     fn record_f64(&mut self, field: &Field, value: f64) {
         match value.is_finite() {
-            true => self.set(field, json!({"doubleValue": value})),
-            false => self.set_text(field, format_args!("{value}")),
+            true => self.set(field.name(), json!({"doubleValue": value})),
+            false => self.set_text(field.name(), format_args!("{value}")),
         }
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.set(field, json!({"intValue": value.to_string()}));
+        self.number(field.name(), value);
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
         match i64::try_from(value) {
             Ok(value) => self.record_i64(field, value),
-            Err(_) => self.set_text(field, format_args!("{value}")),
+            Err(_) => self.set_text(field.name(), format_args!("{value}")),
         }
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.set(field, json!({"boolValue": value}));
+        self.set(field.name(), json!({"boolValue": value}));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.set_text(field, format_args!("{value}"));
+        self.text(field.name(), value);
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.set_text(field, format_args!("{value:?}"));
+        self.set_text(field.name(), format_args!("{value:?}"));
     }
 }
 

@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::layer::Span;
+use super::span::Span;
 
-/// The numbers are those of the protocol's enumerations.
-const KIND_INTERNAL: u8 = 1;
-const KIND_SERVER: u8 = 2;
+/// The number is that of the protocol's enumeration.
 const STATUS_ERROR: u8 = 2;
 
 pub(super) fn request(service: &str, spans: &[Span]) -> Vec<u8> {
@@ -34,7 +32,7 @@ fn span(span: &Span) -> Value {
         "traceId": span.place.trace.to_string(),
         "spanId": span.place.span.to_string(),
         "name": span.name,
-        "kind": if span.entry { KIND_SERVER } else { KIND_INTERNAL },
+        "kind": span.kind as u8,
         "startTimeUnixNano": nanos(span.start),
         "endTimeUnixNano": nanos(span.end),
         "attributes": attributes,

@@ -12,7 +12,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tracing::{info, warn};
 
-use super::layer::Span;
+use super::span::Span;
 use super::{CHILD, EXPORTED, Endpoint, FAILURES, LOST, TraceSettings, encode};
 use crate::deadline::Deadline;
 use crate::metrics::{Counter, Registry};

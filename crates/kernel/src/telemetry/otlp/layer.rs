@@ -12,32 +12,19 @@ use tracing_subscriber::registry::{LookupSpan, SpanRef};
 use tracing_subscriber::{Layer, Registry};
 
 use super::attributes::{Attributes, text};
+use super::recorder::Recorder;
+use super::span::{Span, SpanKind};
 use super::traceparent::{SpanId, TraceId, Traceparent};
 use crate::clock;
-use crate::queue::Sender;
 
 /// The field of a span by which a peer's trace goes on: `info_span!("request", traceparent = header)`.
 const TRACEPARENT: &str = "traceparent";
-
-/// A finished span.
-#[derive(Debug)]
-pub(super) struct Span {
-    pub(super) name: &'static str,
-    pub(super) place: Traceparent,
-    pub(super) parent: Option<SpanId>,
-    /// Whether the parent is a peer's.
-    pub(super) entry: bool,
-    pub(super) start: Duration,
-    pub(super) end: Duration,
-    pub(super) attributes: Attributes,
-    pub(super) error: Option<String>,
-}
 
 /// What the layer keeps with a span while it is open. Those of traces that are not kept carry only their place.
 struct Open {
     place: Traceparent,
     parent: Option<SpanId>,
-    entry: bool,
+    kind: SpanKind,
     began: Instant,
     start: Duration,
     attributes: Attributes,
@@ -45,8 +32,7 @@ struct Open {
 }
 
 pub(super) struct SpanLayer {
-    sender: Sender<Span>,
-    ratio: f64,
+    recorder: Recorder,
 }
 
 /// Where the current span is in its trace, to be passed on to an upstream.
@@ -63,14 +49,14 @@ fn place_of<'a, R: LookupSpan<'a>>(span: &SpanRef<'a, R>) -> Option<Traceparent>
 }
 
 impl SpanLayer {
-    pub(super) fn new(sender: Sender<Span>, ratio: f64) -> Self {
-        Self { sender, ratio }
+    pub(super) fn new(recorder: Recorder) -> Self {
+        Self { recorder }
     }
 
     fn open(&self, remote: Option<Traceparent>, local: Option<Traceparent>) -> Open {
         let parent = remote.or(local);
         let trace = parent.map_or_else(TraceId::random, |parent| parent.trace);
-        let sampled = parent.map_or_else(|| trace.kept(self.ratio), |parent| parent.sampled);
+        let sampled = parent.map_or_else(|| self.recorder.keeps(trace), |parent| parent.sampled);
         Open {
             place: Traceparent {
                 trace,
@@ -78,7 +64,10 @@ impl SpanLayer {
                 sampled,
             },
             parent: parent.map(|parent| parent.span),
-            entry: remote.is_some(),
+            kind: match remote {
+                Some(_) => SpanKind::Server,
+                None => SpanKind::Internal,
+            },
             began: clock::now(),
             start: clock::unix_time(),
             attributes: Attributes::default(),
@@ -130,8 +119,7 @@ where
             return;
         };
         if open.place.sampled {
-            // Refused only once the exporter has ended, which it does with the node.
-            let _closed = self.sender.try_send(open.finish(span.name()));
+            self.recorder.record(open.finish(span.name()));
         }
     }
 }
@@ -154,10 +142,10 @@ impl Open {
     fn finish(self, name: &'static str) -> Span {
         let took = clock::now().saturating_duration_since(self.began);
         Span {
-            name,
+            name: name.into(),
             place: self.place,
             parent: self.parent,
-            entry: self.entry,
+            kind: self.kind,
             start: self.start,
             end: self.start + took,
             attributes: self.attributes,

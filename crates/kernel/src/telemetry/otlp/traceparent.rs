@@ -16,6 +16,11 @@ impl TraceId {
         Self(fastrand::u128(1..))
     }
 
+    /// The one with this number; none has zero.
+    pub fn of(number: u128) -> Option<Self> {
+        (number != 0).then_some(Self(number))
+    }
+
     /// Whether it is among the `ratio` of all traces that are kept: the same answer on every node.
     pub fn kept(self, ratio: f64) -> bool {
         let bound = (ratio.clamp(0.0, 1.0) * (1u64 << 63) as f64) as u64;
@@ -27,6 +32,11 @@ impl SpanId {
     /// A new one, at random.
     pub fn random() -> Self {
         Self(fastrand::u64(1..))
+    }
+
+    /// The one with this number; none has zero.
+    pub fn of(number: u64) -> Option<Self> {
+        (number != 0).then_some(Self(number))
     }
 }
 
