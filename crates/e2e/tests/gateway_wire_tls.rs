@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use authority::{Authority, Careless, Client};
 use e2e::gateway::PATIENCE;
+use e2e::readiness::Watch;
 use e2e::site::Site;
 use e2e::wait::eventually;
 use records::{ALERT, HELLO, records, renegotiate};
@@ -362,5 +363,26 @@ async fn handshakes_that_stop_halfway_leave_turns_for_others() {
         assert!(closed, "a handshake that stopped is over");
     }
     let _ = secure.site.origin.take();
+    secure.still_serves().await;
+}
+
+// req: GW-18
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn certificates_that_cannot_be_taken_over_are_counted_and_degrade_the_node_until_they_can() {
+    let secure = Secure::start().await;
+    let mut watch = Watch::start(secure.site.gateway.admin);
+    watch.is("ready", PATIENCE).await;
+    let failures = "gateway_certificate_failures_total";
+    assert_eq!(secure.metric(failures, &[]).await, 0);
+    let (cert, _) = secure.authority.issue("a.test");
+    std::fs::write(cert, "no certificate").expect("a writable file");
+    watch.is("degraded", PATIENCE).await;
+    assert_eq!(secure.metric("gateway_degraded", &[]).await, 1);
+    assert!(secure.metric(failures, &[]).await >= 1);
+    // Those in force still are.
+    secure.still_serves().await;
+    secure.authority.issue("a.test");
+    watch.is("ready", PATIENCE).await;
+    assert_eq!(secure.metric("gateway_degraded", &[]).await, 0);
     secure.still_serves().await;
 }

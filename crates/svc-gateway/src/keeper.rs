@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use hashbrown::HashMap;
 use kernel::lock::{Lock, LockSpec};
-use kernel::metrics::Gauge;
+use kernel::metrics::{Counter, Gauge};
 use kernel::tasks::{Spawner, TaskKind};
 use kernel::tree::{Context, Failure};
 use tokio::sync::Notify;
@@ -13,7 +13,7 @@ use upstream::{Pool, Standing};
 
 use crate::gateway::Gateway;
 use crate::keys::{FETCHER, Keys};
-use crate::metrics::DEGRADED;
+use crate::metrics::{CERTIFICATE_FAILURES, DEGRADED};
 
 /// The task that looks after one upstream.
 pub(crate) static UPSTREAM: TaskKind = TaskKind {
@@ -45,6 +45,9 @@ struct Keeper<'a> {
     kept: HashMap<String, Kept>,
     degraded: Gauge,
     files: Option<Vec<SystemTime>>,
+    /// Why the certificates on disk are not those in force, while they are not.
+    refused: Option<String>,
+    refusals: Counter,
     fetching: Option<Fetching>,
 }
 
@@ -82,6 +85,8 @@ pub(crate) async fn keep(context: Context, gateway: Arc<Gateway>) -> Result<(), 
         kept: HashMap::new(),
         degraded: context.kernel.registry.gauge(&DEGRADED, &[]),
         files: None,
+        refused: None,
+        refusals: context.kernel.registry.counter(&CERTIFICATE_FAILURES, &[]),
         fetching: None,
     };
     let mut glances = tokio::time::interval(GLANCE);
@@ -191,43 +196,53 @@ impl Keeper<'_> {
         let now = self.gateway.shared.timeline.now();
         let keys = plan.keys.as_ref().and_then(|keys| keys.lacking(now));
         let lacking = lacking.or_else(|| keys.map(str::to_owned));
-        self.degraded.set(i64::from(lacking.is_some()));
+        // Those in force still are: nobody is turned away for it.
+        let stale = self.refused.as_ref();
+        self.degraded
+            .set(i64::from(lacking.is_some() || stale.is_some()));
         let ready = &self.context.ready;
         match lacking {
-            None => ready.ready(),
+            None => match stale {
+                None => ready.ready(),
+                Some(error) => ready.degraded(format!("certificates: {error}")),
+            },
             Some(what) if plan.text.strict_boot => ready.unready(what),
             Some(_) if standings.len() < plan.backends.len() => ready.ready(),
             Some(what) => ready.degraded(what),
         }
     }
 
-    /// Takes over certificates whose files have changed.
+    /// Takes over certificates whose files have changed, and tries again while they cannot be: what is missing may be
+    /// a right to read them, or room to do so.
     async fn look_at_files(&mut self) {
         let gateway = self.gateway.clone();
         let looked = move || {
             let stamps = gateway.certificate_stamps();
             (stamps, gateway)
         };
-        let Ok((stamps, gateway)) = self.gateway.shared.blocking.run(looked).await else {
+        let blocking = &self.gateway.shared.blocking;
+        let Ok((stamps, gateway)) = blocking.run(looked).await else {
             return;
         };
-        if self
-            .files
-            .replace(stamps.clone())
-            .is_none_or(|before| before == stamps)
-        {
+        let before = self.files.replace(stamps);
+        let changed = before.is_some() && before != self.files;
+        if !changed && self.refused.is_none() {
             return;
         }
-        let renewed = self
-            .gateway
-            .shared
-            .blocking
-            .run(move || gateway.renew_certificates())
-            .await;
-        match renewed {
-            Ok(Ok(())) => tracing::info!("new certificates in force"),
-            Ok(Err(error)) => tracing::error!(error, "the certificates stay as they are"),
-            Err(reject) => tracing::warn!(%reject, "the certificates could not be read again"),
+        let renewed = blocking.run(move || gateway.renew_certificates()).await;
+        let refused = match renewed {
+            Ok(renewed) => renewed.err(),
+            Err(reject) => Some(format!("not read: {reject}")),
+        };
+        match &refused {
+            None => tracing::info!("new certificates in force"),
+            Some(error) if changed || refused != self.refused => {
+                self.refusals.inc();
+                tracing::error!(error, "the certificates stay as they are");
+            }
+            // It was said.
+            Some(_) => {}
         }
+        self.refused = refused;
     }
 }

@@ -90,7 +90,14 @@ pub static DEGRADED: MetricSpec = MetricSpec {
     name: "gateway_degraded",
     kind: Kind::Gauge,
     labels: &[],
-    help: "1 while an upstream has no endpoint that is up, or the keys of tokens are stale",
+    help: "1 while an upstream has no endpoint that is up, the keys of tokens are stale, or new certificates are of no use",
+};
+/// Certificates that were of no use.
+pub static CERTIFICATE_FAILURES: MetricSpec = MetricSpec {
+    name: "gateway_certificate_failures_total",
+    kind: Kind::Counter,
+    labels: &[],
+    help: "Times that files of certificates had changed and could not be taken over",
 };
 /// Streams and tunnels.
 pub static STREAMS: MetricSpec = MetricSpec {
@@ -101,7 +108,7 @@ pub static STREAMS: MetricSpec = MetricSpec {
 };
 
 /// All of them, for the reference page.
-pub(crate) static ALL: [&MetricSpec; 12] = [
+pub(crate) static ALL: [&MetricSpec; 13] = [
     &REQUESTS,
     &SECONDS_TOTAL,
     &QUEUE_SECONDS,
@@ -113,6 +120,7 @@ pub(crate) static ALL: [&MetricSpec; 12] = [
     &LIMIT,
     &WAITING,
     &DEGRADED,
+    &CERTIFICATE_FAILURES,
     &STREAMS,
 ];
 
