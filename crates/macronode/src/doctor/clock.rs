@@ -62,7 +62,8 @@ fn synchronised(status: io::Result<i32>) -> Finding {
         }
         Ok(_) => Finding::warn(
             WHAT,
-            "the wall clock is not synchronised; nothing in the node is decided by it, but logs and traces drift",
+            "the wall clock is not synchronised; it decides when tokens, passports and certificates expire and when an \
+             X-Request-Deadline has passed, and logs and traces drift with it",
             "run chrony or systemd-timesyncd: `timedatectl set-ntp true`",
         ),
     }

@@ -40,22 +40,56 @@ pub(super) fn findings(text: &NodeText, config: Option<&Path>) -> Vec<Finding> {
 }
 
 /// What the node may have open at once.
-fn files_needed(text: &NodeText) -> u64 {
-    let demo = text.demo.as_ref().map_or(0, |demo| demo.max_connections);
-    (text.admin.max_connections + demo) as u64 + SPARE_FILES
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Needed {
+    /// For all who may come in.
+    doors: u64,
+    /// For those too whom the node itself asks: a gateway that is full may ask as many as ask it.
+    all: u64,
 }
 
-/// The node raises its soft limit at start, so the hard one decides.
-fn open_files(FileLimits { hard, .. }: FileLimits, needed: u64) -> Finding {
-    const WHAT: &str = "open files";
-    let said = format!("{} may be open, {needed} needed", shown(hard));
-    if hard >= needed {
-        return Finding::fine(WHAT, said);
+fn files_needed(text: &NodeText) -> Needed {
+    let open = |doors: [bool; 2]| doors.into_iter().filter(|open| *open).count();
+    let doors = |plain: bool, secure: bool, each: usize| open([plain, secure]) * each;
+    let gateway = text.gateway.as_ref().map_or(0, |gateway| {
+        let each = gateway.limits.connections;
+        doors(!gateway.listen.is_empty(), gateway.tls.is_some(), each)
+    });
+    let edge = text.edge.as_ref().map_or(0, |edge| {
+        let each = edge.limits.connections;
+        doors(!edge.listen.is_empty(), edge.tls.is_some(), each)
+    });
+    let transport = text.transport.as_ref().map_or(0, |transport| {
+        let each = transport.limits.connections;
+        doors(!transport.listen.is_empty(), transport.tls.is_some(), each)
+    });
+    let overlay = text.overlay.as_ref().map_or(0, |overlay| {
+        let each = overlay.limits.connections;
+        doors(!overlay.listen.is_empty(), overlay.tls.is_some(), each)
+    });
+    let demo = text.demo.as_ref().map_or(0, |demo| demo.max_connections);
+    let all_doors = gateway + edge + transport + overlay + demo + text.admin.max_connections;
+    Needed {
+        doors: all_doors as u64 + SPARE_FILES,
+        all: (all_doors + gateway) as u64 + SPARE_FILES,
     }
+}
+
+/// The node raises its soft limit at start, so the hard one decides. Whom it asks itself it may ask over connections
+/// that it keeps, so want of those is no fault yet.
+fn open_files(FileLimits { hard, .. }: FileLimits, needed: Needed) -> Finding {
+    const WHAT: &str = "open files";
+    let all = needed.all;
+    let said = format!("{} may be open, {all} needed", shown(hard));
     let remedy = format!(
-        "LimitNOFILE={needed} in the systemd unit, `nofile` in /etc/security/limits.conf, or fewer max_connections"
+        "LimitNOFILE={all} in the systemd unit, `nofile` in /etc/security/limits.conf, or fewer connections in the \
+         config"
     );
-    Finding::fault(WHAT, said, remedy)
+    match hard {
+        enough if enough >= all => Finding::fine(WHAT, said),
+        short if short >= needed.doors => Finding::warn(WHAT, said, remedy),
+        _ => Finding::fault(WHAT, said, remedy),
+    }
 }
 
 fn shown(limit: u64) -> String {
@@ -132,14 +166,19 @@ mod tests {
     use super::*;
 
     fn files(soft: u64, hard: u64) -> Finding {
-        open_files(FileLimits { soft, hard }, 1000)
+        let needed = Needed {
+            doors: 700,
+            all: 1000,
+        };
+        open_files(FileLimits { soft, hard }, needed)
     }
 
     // req: ND-01
     #[test]
     fn the_hard_limit_decides_because_the_soft_one_is_raised() {
         assert_eq!(files(10, 1000).verdict, Verdict::Fine);
-        let low = files(999, 999);
+        assert_eq!(files(10, 999).verdict, Verdict::Warn);
+        let low = files(699, 699);
         assert_eq!(low.verdict, Verdict::Fault);
         assert!(low.remedy.unwrap().contains("LimitNOFILE=1000"));
     }
@@ -151,13 +190,31 @@ mod tests {
         assert!(found.said.starts_with("any number"), "{}", found.said);
     }
 
+    // req: ND-01
     #[test]
-    fn every_door_counts_for_the_files_needed() {
+    fn every_door_counts_for_the_files_needed_and_the_gateways_twice() {
         let mut text = NodeText::default();
-        text.admin.max_connections = 10;
-        assert_eq!(files_needed(&text), 10 + SPARE_FILES);
-        text.demo.get_or_insert_default().max_connections = 300;
-        assert_eq!(files_needed(&text), 310 + SPARE_FILES);
+        let mut needs = |change: &dyn Fn(&mut NodeText), doors, all| {
+            change(&mut text);
+            let needed = files_needed(&text);
+            assert_eq!(needed.doors, doors + SPARE_FILES);
+            assert_eq!(needed.all, all + SPARE_FILES);
+        };
+        needs(&|text| text.admin.max_connections = 10, 10, 10);
+        let demo = |text: &mut NodeText| text.demo.get_or_insert_default().max_connections = 300;
+        needs(&demo, 310, 310);
+        let gateway = |text: &mut NodeText| {
+            text.gateway.get_or_insert_default().limits.connections = 16_000;
+        };
+        needs(&gateway, 16_310, 32_310);
+        let edge = |text: &mut NodeText| {
+            text.edge.get_or_insert_default().limits.connections = 1_000;
+        };
+        needs(&edge, 17_310, 33_310);
+        let transport = |text: &mut NodeText| {
+            text.transport.get_or_insert_default().limits.connections = 100;
+        };
+        needs(&transport, 17_410, 33_410);
     }
 
     #[test]
