@@ -167,7 +167,7 @@ fn offered<'a>(plan: &Plan, who: Sight<'a>, trusted: bool) -> Result<Credential<
     })
 }
 
-/// The first name a certificate is made out to, or its subject.
+/// The first DNS name a certificate is made out to, else its first URI, else its subject.
 fn name_of(tls: &TlsFacts) -> Option<&str> {
     let certificate = tls.client.as_ref()?;
     let named = certificate.dns_names.first().or(certificate.uris.first());

@@ -29,20 +29,25 @@ const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 const OBJECT_ID: u8 = 0x06;
 
-/// The parts of a distinguished name that people use, in the order they stand.
+/// The parts of a distinguished name that people use, as RFC 4514 writes them: the last one first.
 fn subject(name: &[u8]) -> String {
     let mut parts = Vec::new();
     let mut sets = Der(name);
     while let Some((SET, set)) = sets.next() {
         let mut pairs = Der(set);
+        let mut together = Vec::new();
         while let Some((SEQUENCE, pair)) = pairs.next() {
             let mut pair = Der(pair);
             let kind = pair.next().and_then(|(tag, id)| short(tag, id));
             if let (Some(kind), Some((_, value))) = (kind, pair.next()) {
-                parts.push(format!("{kind}={}", escaped(value)));
+                together.push(format!("{kind}={}", escaped(value)));
             }
         }
+        if !together.is_empty() {
+            parts.push(together.join("+"));
+        }
     }
+    parts.reverse();
     parts.join(",")
 }
 
@@ -104,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subject_is_read_in_order_and_cannot_be_forged_by_its_values() {
+    fn a_subject_is_written_the_last_part_first_and_cannot_be_forged_by_its_values() {
         let part = |kind: u8, value: &str| {
             let mut pair = vec![OBJECT_ID, 3, 0x55, 4, kind, 0x0c, value.len() as u8];
             pair.extend_from_slice(value.as_bytes());
@@ -113,8 +118,13 @@ mod tests {
             set
         };
         let name = [part(10, "Example"), part(5, "serial"), part(3, "a,O=Other")].concat();
-        assert_eq!(subject(&name), "O=Example,CN=a\\,O\\=Other");
+        assert_eq!(subject(&name), "CN=a\\,O\\=Other,O=Example");
         assert_eq!(subject(&name[..name.len() - 1]), "O=Example", "cut off");
         assert_eq!(subject(&[0x31, 0x84]), "");
+        let (unit, name) = (part(11, "one"), part(3, "two"));
+        let together = [&unit[2..], &name[2..]].concat();
+        let set = [&[SET, together.len() as u8][..], &together].concat();
+        let name = [part(10, "Example"), set].concat();
+        assert_eq!(subject(&name), "OU=one+CN=two,O=Example");
     }
 }

@@ -21,7 +21,8 @@ pub struct IdentityText {
     /// API keys, by their hashes (`macronode key new` makes one).
     #[schemars(length(max = 100_000))]
     pub keys: Vec<ApiKeyText>,
-    /// Tokens of an identity provider.
+    /// Tokens of an identity provider. They may be used from a minute before `nbf` until a minute after `exp`: clocks
+    /// differ.
     pub jwt: Option<JwtText>,
     /// Capability tokens of our own.
     pub passport: Option<PassportText>,
@@ -45,7 +46,8 @@ impl IdentityText {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct SubjectText {
-    /// The first name it is made out to (SAN), or its whole subject: `CN=billing,O=Example`.
+    /// The first DNS name it is made out to (SAN), else its first URI; of one without either the whole subject, as RFC
+    /// 4514 writes it: `CN=billing,O=Example`.
     #[schemars(length(min = 1, max = 255))]
     pub subject: String,
     /// The tenant.
