@@ -96,7 +96,8 @@ pub(crate) struct LogText {
     /// `json` for machines, `human` for eyes, `auto` for eyes on a terminal and machines elsewhere.
     #[schemars(extend("x-reload" = "restart"))]
     pub(crate) format: LogFormat,
-    /// A level (error, warn, info, debug, trace), and levels of single targets: `info,kernel=debug`.
+    /// A level (error, warn, info, debug, trace), and levels of single targets: `info,kernel=debug`. Access logs
+    /// have keys of their own, and are there at every level unless this says `access=off`.
     #[schemars(length(min = 1, max = 200))]
     pub(crate) level: String,
 }

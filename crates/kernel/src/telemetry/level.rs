@@ -16,11 +16,15 @@ pub fn check_level(setting: &str) -> Result<(), LevelError> {
     parse(setting).map(drop)
 }
 
+/// The target of access logs. What they hold has keys of its own: the level of all else says nothing about them.
+const ACCESS: &str = "access";
+
 pub(super) fn parse(setting: &str) -> Result<Targets, LevelError> {
+    let targets = Targets::new().with_target(ACCESS, LevelFilter::INFO);
     setting
         .split(',')
         .map(str::trim)
-        .try_fold(Targets::new(), |targets, part| {
+        .try_fold(targets, |targets, part| {
             add(targets, part).ok_or_else(|| LevelError(part.to_owned()))
         })
 }
@@ -65,6 +69,24 @@ mod tests {
         assert!(!targets.would_enable("hyper", &Level::DEBUG));
         assert!(targets.would_enable("kernel::pool", &Level::DEBUG));
         assert!(!targets.would_enable("kernel::bus", &Level::ERROR));
+    }
+
+    // req: GW-18
+    #[test]
+    fn the_access_log_is_there_at_every_level_but_its_own() {
+        for (setting, there) in [
+            ("warn", true),
+            ("off", true),
+            ("warn,access=off", false),
+            ("access=warn,info", false),
+        ] {
+            let targets = parse(setting).unwrap();
+            assert_eq!(
+                targets.would_enable("access", &Level::INFO),
+                there,
+                "{setting}"
+            );
+        }
     }
 
     #[test]
