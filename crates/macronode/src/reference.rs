@@ -7,7 +7,7 @@ use kernel::admin::ROUTES;
 use kernel::metrics::Kind;
 use kernel::reference::{KERNEL, Tables};
 use kernel::reject::Reject;
-use strict_config::{Reload, reference as config_keys, schema};
+use strict_config::{reference as config_keys, schema};
 use svc_gateway::tree as gateway;
 
 use crate::config::NodeText;
@@ -107,10 +107,7 @@ fn config() -> String {
     let rows = config_keys::<NodeText>()
         .into_iter()
         .map(|key| {
-            let takes_effect = match key.reload {
-                Reload::Hot => "reload",
-                Reload::Restart => "restart",
-            };
+            let takes_effect = key.reload.to_string();
             let default = key.default.as_deref().map(code).unwrap_or_default();
             let env = key.env.as_deref().map(code).unwrap_or_default();
             vec![
@@ -118,7 +115,7 @@ fn config() -> String {
                 key.ty.to_owned(),
                 default,
                 key.allowed,
-                takes_effect.to_owned(),
+                takes_effect,
                 env,
                 key.doc,
             ]

@@ -4,7 +4,7 @@
 //! root type drives the check of the document, the reference page, redaction and the comparison of two
 //! configurations, so none of them can disagree with the types.
 //!
-//! Per key, by `#[schemars(extend(...))]`: `"x-reload" = "restart"` (hot unless said),
+//! Per key, by `#[schemars(extend(...))]`: `"x-reload" = "restart"` (`reload` unless said),
 //! `"x-secret" = true` (brought along by [`Secret`]), `"x-allowed" = "what a value may be"`.
 //!
 //! ```

@@ -20,7 +20,7 @@ pub enum Reload {
 impl fmt::Display for Reload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Reload::Hot => "hot",
+            Reload::Hot => "reload",
             Reload::Restart => "restart",
         })
     }

@@ -37,8 +37,8 @@ impl Reader<'_> {
         let (schema, optional) = self.resolve(schema);
         let restart = text(&schema, "x-reload").is_some_and(|word| match word {
             "restart" => true,
-            "hot" => false,
-            other => panic!("x-reload is `hot` or `restart`, not `{other}`"),
+            "reload" => false,
+            other => panic!("x-reload is `reload` or `restart`, not `{other}`"),
         });
         let here = Inherited {
             reload: if restart {

@@ -123,7 +123,7 @@ fn a_type_that_is_one_of_several_is_refused() {
 }
 
 #[test]
-#[should_panic(expected = "x-reload is `hot` or `restart`")]
+#[should_panic(expected = "x-reload is `reload` or `restart`")]
 fn a_misspelt_extension_is_refused() {
     #[derive(JsonSchema)]
     #[schemars(extend("x-reload" = "cold"))]
