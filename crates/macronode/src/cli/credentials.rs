@@ -41,10 +41,10 @@ pub(crate) struct MintArgs {
     #[arg(long = "for", value_name = "TIME", default_value = "1h", value_parser = span)]
     pub(crate) lasts: Duration,
     /// A class the holder may use (anon, authed, internal); may be repeated, the first counts.
-    #[arg(long = "class")]
+    #[arg(long = "class", visible_alias = "classes", value_delimiter = ',')]
     pub(crate) classes: Vec<String>,
     /// A tag for policy rules; may be repeated.
-    #[arg(long = "tag")]
+    #[arg(long = "tag", visible_alias = "tags", value_delimiter = ',')]
     pub(crate) tags: Vec<String>,
 }
 
@@ -67,10 +67,10 @@ pub(crate) struct AttenuateArgs {
     #[arg(long, value_name = "BYTES")]
     pub(crate) max_body: Option<u64>,
     /// Keeps only these of its classes.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, visible_alias = "class", value_delimiter = ',')]
     pub(crate) classes: Vec<String>,
     /// Keeps only these of its tags.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, visible_alias = "tag", value_delimiter = ',')]
     pub(crate) tags: Vec<String>,
 }
 

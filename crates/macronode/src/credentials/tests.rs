@@ -32,6 +32,26 @@ fn narrowed(text: &str, args: &[&str]) -> Result<String, Refused> {
 
 // req: GW-12
 #[test]
+fn classes_and_tags_are_asked_for_in_one_word_or_in_many() {
+    let words = |args: &[&str]| {
+        let line = ["macronode", "passport", "mint", "--tenant", "acme"];
+        let cli = Cli::try_parse_from(line.iter().chain(args)).unwrap();
+        let Command::Passport(PassportCommand::Mint(args)) = cli.command else {
+            panic!("another command")
+        };
+        (args.classes, args.tags)
+    };
+    let one_by_one = words(&["--class", "a", "--class", "b", "--tag", "c", "--tag", "d"]);
+    assert_eq!(words(&["--classes", "a,b", "--tags", "c,d"]), one_by_one);
+    let text = fresh(&["internal", "authed"], &["read", "write"]);
+    for (tags, classes) in [("--tags", "--classes"), ("--tag", "--class")] {
+        let narrow = narrowed(&text, &[tags, "read", classes, "authed"]);
+        assert_eq!(verify(root_key(), &narrow.unwrap(), NOW).unwrap(), GOOD);
+    }
+}
+
+// req: GW-12
+#[test]
 fn a_new_key_comes_with_config_lines_that_know_it_and_do_not_hold_it() {
     let printed = new_key("acme \"south\"").err();
     assert!(printed.is_some(), "a blank is no part of a tenant");
