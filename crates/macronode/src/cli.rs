@@ -44,7 +44,7 @@ pub(crate) enum Command {
     Doctor(ConfigArgs),
     /// Show the services, queues and readiness of a running node.
     Status(StatusArgs),
-    /// Watch the gateway of a running node: tenants, routes, upstreams, endpoints, each second anew.
+    /// Watch the gateway of a running node: tenants, routes, upstreams, endpoints, each second anew; `q` ends it.
     Top(TopArgs),
     /// Drain a running node and wait until it has gone.
     Drain(NodeArgs),

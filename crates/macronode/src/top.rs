@@ -12,18 +12,31 @@ use crate::client::Trouble;
 use crate::exit::Exit;
 use crate::operate::{Node, with_node};
 use crate::table::{plain, table};
+use keys::Keys;
+
+mod keys;
 
 /// How often the node is looked at.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Shows the gateway until stopped, or once.
+/// Shows the gateway until stopped, by `q` where it is shown on a terminal, or once.
 pub(crate) fn top(args: &TopArgs) -> Exit {
     let refresh = std::io::stdout().is_terminal() && !args.once && !args.json;
     with_node(&args.node, async |node: &Node| {
+        let keys = refresh.then(|| Keys::hear(std::io::stdin())).flatten();
         let mut due = tokio::time::interval(EVERY);
         let mut before: Option<(Instant, Value)> = None;
         loop {
-            due.tick().await;
+            let farewell = async {
+                match &keys {
+                    Some(keys) => keys.farewell().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                _ = due.tick() => {}
+                () = farewell => return Ok(Exit::Ok),
+            }
             let (view, at) = (gateway(node).await?, clock::now());
             let since = before.as_ref();
             let since = since.map(|(then, view)| (view, (at - *then).as_secs_f64()));
