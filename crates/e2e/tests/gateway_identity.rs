@@ -95,7 +95,7 @@ async fn a_permission_that_is_revoked_in_the_policys_file_is_gone_by_itself_and_
     let other = program("");
     let allow =
         |method: &str| format!("[[rules]]\nverdict = \"allow\"\nmethods = [\"{method}\"]\n");
-    let path = other.file("rules.toml", &allow("GET")).unwrap();
+    let path = other.file("rules.toml", allow("GET")).unwrap();
     let section = format!(
         "[gateway.policy]\nfile = {path:?}\n{}",
         to(upstream.addr(), "")
