@@ -212,6 +212,26 @@ async fn a_few_that_break_off_at_once_beside_much_that_goes_well_open_nothing() 
 }
 
 // req: GW-11
+// attack: K-10
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_no_time_takes_the_upstream_from_nobody_else() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set("/slow", Reply::default().delay(ms(1000)));
+    let gateway = Gateway::start(&to(upstream.addr(), "")).await;
+    let hurried = [("connection", "close"), ("request-timeout", "0.02")];
+    let hurried = request_bytes("GET", "gate.test", "/slow", &hurried, b"");
+    for _ in 0..60 {
+        let answer = testkit::http::exchange(gateway.door, &hurried, PATIENCE);
+        let answer = answer.await.unwrap();
+        let reason = answer.header("x-macronode-reason");
+        assert_ne!(reason, Some("open-circuit"), "{answer:?}");
+    }
+    for _ in 0..10 {
+        assert_eq!(gateway.get("/").await.status, 200);
+    }
+}
+
+// req: GW-11
 // attack: K-19
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_upstream_that_is_well_again_is_tried_by_one_and_then_by_all() {

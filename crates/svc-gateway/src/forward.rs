@@ -43,6 +43,8 @@ pub(crate) struct Call {
     /// When it is first sent.
     pub(crate) begins: Instant,
     pub(crate) until: Instant,
+    /// Its caller chose to wait for less time than the route gives an upstream.
+    pub(crate) hasty: bool,
     /// What decides where it goes, for upstreams that choose by it.
     pub(crate) hash: Option<u64>,
 }
@@ -91,6 +93,7 @@ impl Call {
             verdict: None,
             begins: self.begins,
             until: self.until,
+            hasty: self.hasty,
             hash: self.hash,
         })
     }
@@ -179,7 +182,12 @@ impl Call {
 
     /// One try. The head is lent; of the body, what may be needed again is kept.
     async fn attempt(&mut self, now: Instant, tried: &Tried) -> Attempt {
-        let pick = match self.backend.body.pool.pick(now, self.hash, tried) {
+        let pool = &self.backend.body.pool;
+        let pick = match self.hasty {
+            false => pool.pick(now, self.hash, tried),
+            true => pool.pick_in_haste(now, self.hash, tried),
+        };
+        let pick = match pick {
             Ok(pick) => pick,
             Err(none) => return Attempt::NoEndpoint(no_endpoint(none)),
         };

@@ -113,6 +113,7 @@ pub(crate) fn call(
         verdict: taken.verdict,
         begins: plan.shared.timeline.instant(journey.seen),
         until: plan.shared.timeline.instant(until),
+        hasty: until.saturating_sub(journey.began) < route.enough(),
         hash,
     })
 }

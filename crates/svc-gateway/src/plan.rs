@@ -78,6 +78,14 @@ pub(crate) struct Route {
     pub(crate) metrics: RouteMetrics,
 }
 
+impl Route {
+    /// Who gives an upstream as much time as this gives it all: a gateway before this one, with the same deadline, has
+    /// spent a little of it.
+    pub(crate) fn enough(&self) -> Duration {
+        self.deadline / 10 * 9
+    }
+}
+
 /// Where a route leads.
 pub(crate) enum Target {
     /// To one upstream, or to several by weight.

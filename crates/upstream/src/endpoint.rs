@@ -232,18 +232,18 @@ impl Endpoint {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         Admission {
             epoch: (self.word.load(Ordering::Relaxed) >> EPOCH_SHIFT) as u16,
-            probe: false,
+            probe: None,
         }
     }
 
     /// Counts one in as a probe, if it is time for one and the endpoint is a member that is up.
-    pub(crate) fn admit_probe(&self, now: Duration) -> Option<Admission> {
+    pub(crate) fn admit_probe(&self, now: Duration, hasty: bool) -> Option<Admission> {
         let due = now.as_nanos() as u64 >= self.probe_at_ns.load(Ordering::Relaxed);
         if !due || self.flags() & (GUARDED | DOWN | GONE) != GUARDED || self.is_full() {
             return None;
         }
         let mut record = self.record.lock();
-        let admission = record.probe(now);
+        let admission = record.probe(now, hasty);
         self.publish(&record);
         if admission.is_some() {
             self.in_flight.fetch_add(1, Ordering::Relaxed);
@@ -260,7 +260,7 @@ impl Endpoint {
         took: Duration,
     ) {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
-        if verdict == Verdict::Nothing && !admission.probe {
+        if verdict == Verdict::Nothing && admission.probe.is_none() {
             return;
         }
         let mut record = self.record.lock();

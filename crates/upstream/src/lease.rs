@@ -7,6 +7,7 @@ use kernel::clock;
 use tokio::time::Instant;
 
 use crate::endpoint::Endpoint;
+use crate::error::SendError;
 use crate::record::{Admission, Verdict};
 
 pub(crate) struct Lease {
@@ -18,17 +19,25 @@ pub(crate) struct Lease {
     head_took: Option<Duration>,
     /// By when somebody expects what the endpoint has yet to send; nothing while the endpoint owes nothing.
     owed_by: Option<Instant>,
+    /// Its caller chose to wait for less time than an endpoint is to have: that it passes says nothing.
+    hasty: bool,
     settled: bool,
 }
 
 impl Lease {
-    pub(crate) fn new(endpoint: Arc<Endpoint>, admission: Admission, now: Instant) -> Self {
+    pub(crate) fn new(
+        endpoint: Arc<Endpoint>,
+        admission: Admission,
+        now: Instant,
+        hasty: bool,
+    ) -> Self {
         Self {
             endpoint,
             admission,
             began: now,
             head_took: None,
             owed_by: None,
+            hasty,
             settled: false,
         }
     }
@@ -52,6 +61,21 @@ impl Lease {
         self.owed_by = until;
     }
 
+    /// Whether it was waited for until its caller's time was up.
+    fn is_overdue(&self, now: Instant) -> bool {
+        self.owed_by.is_some_and(|until| now >= until)
+    }
+
+    /// Ends it with an error. One that is only that a hasty caller's time was up speaks against nobody.
+    pub(crate) fn fail(&mut self, now: Instant, error: &SendError) {
+        let cut_short = error.is_timeout() && self.hasty && self.is_overdue(now);
+        let verdict = match error.is_failure() && !cut_short {
+            true => Verdict::Failure,
+            false => Verdict::Nothing,
+        };
+        self.settle(now, verdict);
+    }
+
     /// Ends it.
     pub(crate) fn settle(&mut self, now: Instant, verdict: Verdict) {
         if std::mem::replace(&mut self.settled, true) {
@@ -65,14 +89,13 @@ impl Lease {
 }
 
 impl Drop for Lease {
-    /// Given up by its caller: the endpoint's fault if it was waited for until the time was up.
+    /// Given up by its caller: the endpoint's fault if it was waited for until the time was up that it is to have.
     fn drop(&mut self) {
         if self.settled {
             return;
         }
         let now = clock::now();
-        let late = self.owed_by.is_some_and(|until| now >= until);
-        let verdict = if late {
+        let verdict = if self.is_overdue(now) && !self.hasty {
             Verdict::Failure
         } else {
             Verdict::Nothing

@@ -88,7 +88,7 @@ impl Pick {
     ///
     /// `until` bounds the time to connect. Waiting for the response is bounded by the caller, who has a timer already:
     /// dropping this, or the body that comes of it, when `until` has passed counts as the endpoint's failure, and
-    /// earlier as nobody's.
+    /// earlier as nobody's; as nobody's too where it was [picked in haste](crate::Pool::pick_in_haste).
     pub async fn send<B>(
         self,
         request: Request<B>,
@@ -107,9 +107,9 @@ async fn connected(mut lease: Lease, until: Instant) -> Result<Ready, SendError>
     lease.owes(Some(until));
     let opened = channel::open(lease.endpoint(), until).await;
     let now = clock::now();
-    lease.owes(None);
     match opened {
         Ok((channel, new)) => {
+            lease.owes(None);
             lease.begin(now);
             let timing = Timing {
                 connect: new.then(|| now.saturating_duration_since(began)),
@@ -122,7 +122,7 @@ async fn connected(mut lease: Lease, until: Instant) -> Result<Ready, SendError>
             })
         }
         Err(error) => {
-            lease.settle(now, verdict_of(&error));
+            lease.fail(now, &error);
             let took = now.saturating_duration_since(began);
             Err(error.after_connecting(Some(took)))
         }
@@ -213,7 +213,7 @@ impl Ready {
 
     fn failed(mut self, error: SendError) -> SendError {
         let now = clock::now();
-        self.lease.settle(now, verdict_of(&error));
+        self.lease.fail(now, &error);
         if error.is_stale() {
             // The others of its age are likely to be closed as well.
             let endpoint = self.lease.endpoint();
@@ -232,13 +232,5 @@ impl Ready {
         } else {
             Verdict::Success
         }
-    }
-}
-
-pub(crate) fn verdict_of(error: &SendError) -> Verdict {
-    if error.is_failure() {
-        Verdict::Failure
-    } else {
-        Verdict::Nothing
     }
 }

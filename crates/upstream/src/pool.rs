@@ -138,9 +138,31 @@ impl Pool {
 
     /// Chooses an endpoint for one try. `key` matters where balancing is by hash. Allocates nothing.
     pub fn pick(&self, now: Instant, key: Option<u64>, tried: &Tried) -> Result<Pick, NoEndpoint> {
+        self.pick_for(now, key, tried, false)
+    }
+
+    /// As [`Pool::pick`], for who has chosen to wait for less time than an endpoint is to have. That this passes says
+    /// nothing about the endpoint. Whether one is well again such a caller finds out only as long as no other comes.
+    pub fn pick_in_haste(
+        &self,
+        now: Instant,
+        key: Option<u64>,
+        tried: &Tried,
+    ) -> Result<Pick, NoEndpoint> {
+        self.pick_for(now, key, tried, true)
+    }
+
+    #[inline]
+    fn pick_for(
+        &self,
+        now: Instant,
+        key: Option<u64>,
+        tried: &Tried,
+        hasty: bool,
+    ) -> Result<Pick, NoEndpoint> {
         loop {
             let fleet = self.fleet.load();
-            match self.pick_from(&fleet, now, key, tried) {
+            match self.pick_from(&fleet, now, key, tried, hasty) {
                 Err(_) if self.is_replaced(&fleet) => {}
                 picked => return picked,
             }
@@ -172,9 +194,10 @@ impl Pool {
         now: Instant,
         key: Option<u64>,
         tried: &Tried,
+        hasty: bool,
     ) -> Result<Pick, NoEndpoint> {
         let at = now.saturating_duration_since(self.common.origin);
-        if let Some(pick) = self.probe(fleet, now, at, tried) {
+        if let Some(pick) = self.probe(fleet, now, at, tried, hasty) {
             return Ok(pick);
         }
         let mut view = View {
@@ -197,13 +220,20 @@ impl Pool {
         let endpoint = fleet.endpoints[index].clone();
         let admission = endpoint.admit();
         Ok(Pick::new(
-            Lease::new(endpoint, admission, now),
+            Lease::new(endpoint, admission, now, hasty),
             tried.wants_fresh(),
         ))
     }
 
     /// Somebody has to find out whether an endpoint that failed is well again.
-    fn probe(&self, fleet: &Fleet, now: Instant, at: Duration, tried: &Tried) -> Option<Pick> {
+    fn probe(
+        &self,
+        fleet: &Fleet,
+        now: Instant,
+        at: Duration,
+        tried: &Tried,
+        hasty: bool,
+    ) -> Option<Pick> {
         if self.common.guarded.load(Ordering::Relaxed) == 0 {
             return None;
         }
@@ -211,8 +241,8 @@ impl Pool {
             if tried.contains(endpoint.id) {
                 return None;
             }
-            let admission = endpoint.admit_probe(at)?;
-            let lease = Lease::new(endpoint.clone(), admission, now);
+            let admission = endpoint.admit_probe(at, hasty)?;
+            let lease = Lease::new(endpoint.clone(), admission, now, hasty);
             Some(Pick::new(lease, tried.wants_fresh()))
         })
     }

@@ -10,7 +10,9 @@ pub(crate) struct Record {
     config: BreakerConfig,
     breaker: Breaker,
     /// A herd must not meet an endpoint that has just come back: the next probe waits for the last.
-    probing: bool,
+    probing: Option<Probe>,
+    /// The number of the last probe.
+    probes: u16,
     /// When somebody may be let in as a probe.
     probe_at: Duration,
     failures: u64,
@@ -20,7 +22,15 @@ pub(crate) struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Admission {
     pub(crate) epoch: u16,
-    pub(crate) probe: bool,
+    pub(crate) probe: Option<Probe>,
+}
+
+/// Somebody who is to find out whether an endpoint is well again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Probe {
+    number: u16,
+    /// Who may give up before the endpoint has had its time: then nothing is found out.
+    hasty: bool,
 }
 
 /// What became of a request, for its endpoint.
@@ -39,7 +49,8 @@ impl Record {
         Self {
             config,
             breaker: Breaker::new(config),
-            probing: false,
+            probing: None,
+            probes: 0,
             probe_at: Duration::ZERO,
             failures: 0,
         }
@@ -80,18 +91,24 @@ impl Record {
         }
     }
 
-    /// Lets one in as a probe, if it is time for one.
-    pub(crate) fn probe(&mut self, now: Duration) -> Option<Admission> {
+    /// Lets one in as a probe, if it is time for one. Who is in haste keeps nobody waiting who is not: else a few who
+    /// always give up at once would keep it from ever being found well.
+    pub(crate) fn probe(&mut self, now: Duration, hasty: bool) -> Option<Admission> {
         let waiting = matches!(self.state(), BreakerState::Open | BreakerState::HalfOpen);
-        if !waiting || self.probing {
+        if !waiting || self.probing.is_some_and(|probe| hasty || !probe.hasty) {
             return None;
+        }
+        if self.probing.take().is_some() {
+            self.breaker.forget_probe(self.breaker.epoch());
         }
         match self.breaker.admit(now) {
             Passage::Probe => {
-                self.probing = true;
+                self.probes = self.probes.wrapping_add(1);
+                let number = self.probes;
+                self.probing = Some(Probe { number, hasty });
                 Some(Admission {
                     epoch: self.breaker.epoch(),
-                    probe: true,
+                    probe: self.probing,
                 })
             }
             Passage::Refused(wait) => {
@@ -104,9 +121,12 @@ impl Record {
 
     /// Hears what became of an admission; true if that has opened the breaker.
     pub(crate) fn settle(&mut self, now: Duration, admission: Admission, verdict: Verdict) -> bool {
-        let current = admission.epoch == self.breaker.epoch();
-        if admission.probe && current {
-            self.probing = false;
+        let before = self.breaker.epoch();
+        let awaited = admission.probe.is_some()
+            && admission.probe == self.probing
+            && admission.epoch == before;
+        if awaited {
+            self.probing = None;
             self.probe_at = now;
         }
         let outcome = match verdict {
@@ -116,32 +136,33 @@ impl Record {
                 Outcome::Failure
             }
             Verdict::Nothing => {
-                if admission.probe {
+                if awaited {
                     self.breaker.forget_probe(admission.epoch);
                 }
                 return false;
             }
         };
         let opened = self.breaker.record(now, admission.epoch, outcome);
+        if self.breaker.epoch() != before {
+            self.probing = None;
+        }
         if opened {
-            self.probing = false;
             self.probe_at = now + self.config.open_for;
         }
         opened
     }
 
-    /// When a probe may go; never while one is out.
+    /// When a probe may go; never while one is out that has time.
     pub(crate) fn probe_at(&self) -> Duration {
-        if self.probing {
-            Duration::MAX
-        } else {
-            self.probe_at
+        match self.probing {
+            Some(Probe { hasty: false, .. }) => Duration::MAX,
+            _ => self.probe_at,
         }
     }
 
     /// How long who is refused should wait.
     pub(crate) fn retry_after(&self, now: Duration) -> Duration {
-        let wait = if self.probing {
+        let wait = if self.probing.is_some() {
             self.config.open_for / 4
         } else {
             self.probe_at.saturating_sub(now)

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::channel::Channel;
 use crate::error::{Cause, SendError, Stage};
 use crate::fault::{self, Broken};
-use crate::pick::{Ready, Timing, verdict_of};
+use crate::pick::{Ready, Timing};
 use crate::record::Verdict;
 use crate::switched::Switched;
 
@@ -140,7 +140,7 @@ impl Rest {
 
     fn failed(&mut self, error: Broken) -> SendError {
         let error = fault::of_body(self.ready.lease.endpoint(), error);
-        self.ready.lease.settle(clock::now(), verdict_of(&error));
+        self.ready.lease.fail(clock::now(), &error);
         error
     }
 

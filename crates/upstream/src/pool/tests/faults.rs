@@ -150,6 +150,63 @@ async fn failing_statuses_are_those_that_are_configured() {
     assert_eq!(only(&pool).idle, 1, "a refusal is a complete response");
 }
 
+// req: GW-11
+// attack: K-10
+#[tokio::test]
+async fn a_deadline_that_a_caller_chose_says_nothing_about_the_endpoint() {
+    let origin = Upstream::start().await.unwrap();
+    origin.set_default(Fault::Silence);
+    let mut spec = spec(&[&origin]);
+    spec.passive.open_for = Duration::from_millis(50);
+    let pool = pool(spec);
+    let in_haste = || pool.pick_in_haste(clock::now(), None, &Tried::default());
+    let give_up = async |pick: Pick| {
+        let until = clock::now() + Duration::from_millis(10);
+        let sent = tokio::time::timeout_at(until, pick.send(get("/"), until));
+        assert!(sent.await.is_err());
+    };
+    for _ in 0..10 {
+        give_up(in_haste().unwrap()).await;
+    }
+    let view = only(&pool);
+    assert_eq!((view.failures, view.state), (0, crate::State::Up));
+    for _ in 0..5 {
+        give_up(pick(&pool)).await;
+    }
+    assert_eq!(only(&pool).state, crate::State::Open, "a black hole is one");
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    let probe = in_haste().expect("it is time for a probe");
+    let patient = try_pick(&pool).expect("who has time goes all the same");
+    give_up(probe).await;
+    assert_eq!(only(&pool).breaker, "half_open");
+    give_up(patient).await;
+    assert_eq!(only(&pool).breaker, "open");
+}
+
+// req: GW-11
+#[tokio::test]
+async fn only_the_time_of_a_hasty_caller_is_no_failure() {
+    let origin = Upstream::start().await.unwrap();
+    let pool = pool(spec(&[&origin]));
+    let endpoint = pool.fleet().endpoints[0].clone();
+    let now = clock::now();
+    let failures = |cause: Cause, hasty: bool, until: Instant| {
+        let before = only(&pool).failures;
+        let mut lease = Lease::new(endpoint.clone(), endpoint.admit(), now, hasty);
+        lease.owes(Some(until));
+        lease.fail(
+            now,
+            &SendError::new(Stage::Connect, cause, false, &endpoint),
+        );
+        only(&pool).failures - before
+    };
+    let later = now + PATIENCE;
+    assert_eq!(failures(Cause::Timeout, true, now), 0);
+    assert_eq!(failures(Cause::Timeout, true, later), 1, "the dial's own");
+    assert_eq!(failures(Cause::Timeout, false, now), 1);
+    assert_eq!(failures(Cause::Closed, true, now), 1);
+}
+
 // attack: K-10
 #[tokio::test]
 async fn a_blackhole_opens_the_breaker_and_then_fails_fast() {

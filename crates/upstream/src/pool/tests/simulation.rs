@@ -82,7 +82,7 @@ impl Model {
         let now = self.now;
         for (index, member) in self.members.iter_mut().enumerate() {
             self.shares[index] = member.record.share(now);
-            if let Some(admission) = member.record.probe(now) {
+            if let Some(admission) = member.record.probe(now, false) {
                 return (index, admission);
             }
         }
@@ -100,7 +100,7 @@ impl Model {
         let index = chosen.expect("the others are well");
         let admission = Admission {
             epoch: self.members[index].record.epoch(),
-            probe: false,
+            probe: None,
         };
         (index, admission)
     }
