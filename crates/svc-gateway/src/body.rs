@@ -80,11 +80,12 @@ pub enum BrokenOff {
 }
 
 impl Answer {
-    pub(crate) fn passing(reply: Reply, journey: Box<Journey>, pace: Pace) -> Self {
+    pub(crate) fn passing(mut reply: Reply, journey: Box<Journey>, pace: Pace) -> Self {
         let patience = match pace {
             Pace::Own => None,
             Pace::Steady(patience) | Pace::Calls(patience) => Some(patience),
         };
+        reply.at_leisure();
         let declared = reply.size_hint().exact();
         let enough = |patience: Duration| patience.as_secs().max(1) * BYTES_PER_SECOND;
         let mut passing = Box::new(Passing {
@@ -191,6 +192,7 @@ impl Passing {
             return Poll::Pending;
         }
         self.ended = true;
+        self.reply.fell_silent();
         self.journey.broke_off(&Refusal::DeadlineUpstream);
         Poll::Ready(Some(Err(BrokenOff::Silent)))
     }

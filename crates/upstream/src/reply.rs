@@ -31,7 +31,8 @@ struct Rest {
     ready: Ready,
     /// What its endpoint has deserved if it goes on as it began.
     verdict: Verdict,
-    until: Instant,
+    /// When whoever waits for it may blame the endpoint; never where the reader says so itself.
+    until: Option<Instant>,
 }
 
 impl Reply {
@@ -68,7 +69,7 @@ impl Reply {
         let mut rest = Rest {
             ready,
             verdict,
-            until,
+            until: Some(until),
         };
         for _ in 0..2 {
             match rest.at_hand()? {
@@ -103,6 +104,21 @@ impl Reply {
         self.rest.is_none()
     }
 
+    /// Whoever reads it bounds the time from here on, and [says](Self::fell_silent) when that is over. To leave it says
+    /// nothing about the endpoint then, however late that is: a stream may last for longer than its head was given.
+    pub fn at_leisure(&mut self) {
+        if let Some(rest) = &mut self.rest {
+            rest.until = None;
+        }
+    }
+
+    /// The endpoint was waited for as long as anybody waits.
+    pub fn fell_silent(&mut self) {
+        if let Some(rest) = &mut self.rest {
+            rest.ready.lease.settle(clock::now(), Verdict::Failure);
+        }
+    }
+
     /// How long the parts of this try took.
     pub fn timing(&self) -> Timing {
         self.timing
@@ -133,7 +149,7 @@ impl Rest {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, SendError>>> {
         let polled = self.ready.channel.poll_frame(cx);
         // Only who waits for the endpoint may blame it for the time.
-        let owed = polled.is_pending().then_some(self.until);
+        let owed = self.until.filter(|_| polled.is_pending());
         self.ready.lease.owes(owed);
         polled.map(|frame| frame.map(|frame| frame.map_err(|error| self.failed(error))))
     }

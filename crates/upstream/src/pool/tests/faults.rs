@@ -207,6 +207,28 @@ async fn only_the_time_of_a_hasty_caller_is_no_failure() {
     assert_eq!(failures(Cause::Closed, true, now), 1);
 }
 
+// req: GW-11
+#[tokio::test]
+async fn leaving_a_body_that_is_read_at_leisure_says_nothing_and_its_silence_does() {
+    let origin = Upstream::start().await.unwrap();
+    origin.set_default(ten().fault(Fault::StallAt(5)));
+    let pool = pool(spec(&[&origin]));
+    for (silent, failures) in [(false, 0), (true, 1)] {
+        let until = clock::now() + Duration::from_millis(50);
+        let response = pick(&pool).send(get("/"), until).await.unwrap();
+        let mut body = response.into_body();
+        body.at_leisure();
+        let all = async { while body.frame().await.is_some_and(|frame| frame.is_ok()) {} };
+        let late = until + Duration::from_millis(20);
+        assert!(tokio::time::timeout_at(late, all).await.is_err());
+        if silent {
+            body.fell_silent();
+        }
+        drop(body);
+        assert_eq!(only(&pool).failures, failures);
+    }
+}
+
 // attack: K-10
 #[tokio::test]
 async fn a_blackhole_opens_the_breaker_and_then_fails_fast() {
