@@ -34,6 +34,19 @@ impl Taken {
         let now = self.socket.and_then(acknowledged).unwrap_or(0);
         now.saturating_sub(self.before.swap(now, Ordering::Relaxed))
     }
+
+    /// How much it has taken in all, and what of that which was written is still on its way.
+    pub(crate) fn in_all(&self) -> (u64, u64) {
+        let now = self.socket.and_then(acknowledged).unwrap_or(0);
+        (now, self.socket.and_then(on_its_way).unwrap_or(0))
+    }
+}
+
+fn on_its_way(socket: RawFd) -> Option<u64> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: writes one number, which is valid for the call; a descriptor that is no socket is refused.
+    let status = unsafe { libc::ioctl(socket, libc::TIOCOUTQ, &raw mut bytes) };
+    u64::try_from(bytes).ok().filter(|_| status == 0)
 }
 
 fn acknowledged(socket: RawFd) -> Option<u64> {
@@ -58,7 +71,10 @@ fn acknowledged(socket: RawFd) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokio::io::AsyncWriteExt;
+    use std::future::poll_fn;
+    use std::pin::Pin;
+    use std::task::Poll;
+    use tokio::io::{AsyncWrite, AsyncWriteExt};
 
     // req: GW-03
     #[tokio::test]
@@ -78,6 +94,19 @@ mod tests {
             all += taken.since();
         }
         assert_eq!((all, taken.since()), (1000, 0));
+        let (before, _) = taken.in_all();
+        let filled = poll_fn(|cx| {
+            let mut written = 0;
+            while let Poll::Ready(more) = Pin::new(&mut ours).poll_write(cx, &[b'x'; 1 << 16]) {
+                written += more.unwrap() as u64;
+            }
+            Poll::Ready(written)
+        });
+        let written = filled.await;
+        let (_, under_way) = taken.in_all();
+        let (after, _) = taken.in_all();
+        assert!(under_way > 0 && under_way <= written, "{under_way}");
+        assert!(after - before <= written && after - before + under_way >= written);
         drop(client);
     }
 }

@@ -254,9 +254,7 @@ where
             return Went::Stalled;
         }
         let whole = length == stream.rest.len();
-        if whole || length >= WORTHY {
-            stream.stalled = 0;
-        }
+        stream.goes(length, whole, self.line.patience.write_bytes);
         stream.window.take(length);
         self.window.take(length);
         if let Some(promised) = &mut stream.promised {

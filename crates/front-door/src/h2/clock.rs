@@ -7,6 +7,8 @@ use http2_wire::frame::{self, Code, STREAM_MAX};
 
 use super::answers::Doing;
 use super::hear::Heard;
+use super::outbox::Outbox;
+use super::streams::{Excuse, Stream};
 use super::{Connection, Ended, Leave};
 use crate::door::Panicked;
 use crate::line::Line;
@@ -20,6 +22,10 @@ const PING_EVERY: Duration = Duration::from_secs(30);
 const THERE: [u8; 8] = *b"there yo";
 /// And when we leave: who answers has heard it.
 const LEAVING: [u8; 8] = *b"goodbye ";
+
+/// For how many times its patience a stream may be excused, until enough of it was taken: what may be under way to a
+/// peer on a slow line is there by then.
+const EXCUSED: u32 = 4;
 
 /// A part of a message that is not all there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,8 +139,7 @@ where
         let Some(stream) = self.streams.get(slot) else {
             return;
         };
-        if stream.stalled == 0 {
-            stream.stalled = now;
+        if stream.stalls(now) {
             self.times.wake_in(self.line.patience.write, &self.line);
         }
     }
@@ -270,11 +275,11 @@ where
         self.line.pulse.answer.clear();
         let now = self.line.desk.clock.now();
         // Nobody is blamed for what may lie unread, or for what may not have reached it; that has a time of its own.
-        let excused = heard != Heard::All || self.line.is_slow();
-        if excused {
+        let (unread, slow) = (heard != Heard::All, self.line.is_slow());
+        if unread || slow {
             (self.times.heard, self.times.asked) = (now, 0);
         }
-        let stalled = self.end_stalled(excused);
+        let stalled = self.end_stalled(unread, slow);
         self.tell_of_slowness();
         let (silent, every) = (now.saturating_sub(self.times.heard), ticks(PING_EVERY));
         if self.times.asked != 0 {
@@ -297,14 +302,17 @@ where
     }
 
     /// Ends the streams whose answers were left untaken for too long.
-    fn end_stalled(&mut self, excused: bool) -> bool {
+    fn end_stalled(&mut self, unread: bool, slow: bool) -> bool {
         let (now, most) = (self.line.desk.clock.now(), self.line.patience.write);
         let (mut late, mut next) = (Vec::new(), None);
+        let (window, mut progress) = (self.window.room(), None);
         for (slot, stream) in self.streams.iter_mut() {
             if stream.stalled == 0 {
                 continue;
             }
-            if excused {
+            let see = || Progress::of(&self.out, &self.line, unread, slow);
+            let progress = progress.get_or_insert_with(see);
+            if progress.excuses(stream, window, now, most) {
                 stream.stalled = now;
             }
             match most.saturating_sub(now.saturating_sub(stream.stalled)) {
@@ -322,3 +330,55 @@ where
         !late.is_empty()
     }
 }
+
+/// How far a connection has got on both ways, as far as its streams depend on it.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    /// Something the peer has said may lie unread.
+    unread: bool,
+    /// The line is slow.
+    slow: bool,
+    /// Bytes that have gone out, and what has to until the peer is heard again.
+    gone: (u64, u64),
+    /// Bytes the peer has taken, and what is on its way to it.
+    taken: (u64, u64),
+}
+
+impl Progress {
+    fn of(out: &Outbox, line: &Line, unread: bool, slow: bool) -> Self {
+        let (taken, under_way) = line.taken.in_all();
+        Self {
+            unread,
+            slow,
+            gone: (out.gone(), out.excess()),
+            taken: (taken, under_way + out.waiting() as u64),
+        }
+    }
+
+    /// Whether it may not be the peer's doing that a stream stands still: what would move it on may lie unread here, or
+    /// is still under way to the peer, or it is we who have not gone on with it. What has never been sent anything of
+    /// its answer waits for nothing that is under way; and what was under way is there one day. A peer could keep the
+    /// line slow with one stream, and so hold the places of all others for as long as it likes.
+    fn excuses<W>(&self, stream: &mut Stream<W>, window: usize, now: u32, most: u32) -> bool {
+        let open = stream.window.room().min(window) > 0;
+        let under_way = self.slow && stream.sent > 0;
+        if !(open || self.unread || under_way) {
+            return false;
+        }
+        let Some(excuse) = stream.excuse else {
+            stream.excuse = Some(Excuse {
+                since: now,
+                gone: self.gone.0 + self.gone.1,
+                taken: self.taken.0 + self.taken.1,
+            });
+            return true;
+        };
+        let unread = self.unread && self.gone.0 < excuse.gone;
+        let under_way = under_way && self.taken.0 < excuse.taken;
+        let lasted = now.saturating_sub(excuse.since);
+        (open || unread || under_way) && lasted < most.saturating_mul(EXCUSED)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -197,8 +197,11 @@ where
             rest: bytes::Bytes::new(),
             behind: bytes::Bytes::new(),
             tail: Tail::Open,
+            sent: 0,
             stalled: 0,
             here_since: 0,
+            sent_before: 0,
+            excuse: None,
         }
     }
 

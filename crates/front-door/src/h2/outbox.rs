@@ -28,6 +28,8 @@ pub(super) struct Outbox {
     pieces: VecDeque<(usize, Bytes)>,
     piece_bytes: usize,
     unflushed: bool,
+    /// Bytes that have ever gone out.
+    gone: u64,
 }
 
 impl Outbox {
@@ -48,7 +50,17 @@ impl Outbox {
         self.pieces.push_back((self.lead.len(), piece));
     }
 
-    fn waiting(&self) -> usize {
+    /// Bytes that have ever gone out.
+    pub(super) fn gone(&self) -> u64 {
+        self.gone
+    }
+
+    /// Bytes that are to go out before something can be added.
+    pub(super) fn excess(&self) -> u64 {
+        (self.waiting() + 1).saturating_sub(FULL_BYTES) as u64
+    }
+
+    pub(super) fn waiting(&self) -> usize {
         self.lead.len() - self.said + self.piece_bytes
     }
 
@@ -114,6 +126,7 @@ impl Outbox {
 
     fn advance(&mut self, mut written: usize) {
         self.unflushed = true;
+        self.gone += written as u64;
         while let Some((place, piece)) = self.pieces.front_mut() {
             let before = written.min(*place - self.said);
             self.said += before;

@@ -86,13 +86,47 @@ pub(super) struct Stream<W> {
     /// What follows it, where that is too much to be copied.
     pub(super) behind: Bytes,
     pub(super) tail: Tail,
+    /// Bytes of its body that have gone.
+    pub(super) sent: u64,
     /// Since which tick the peer does not take it; 0 for not at all.
     pub(super) stalled: u32,
     /// At which tick the piece was here, or the service was last told how slowly it goes.
     pub(super) here_since: u32,
+    /// How much had gone then.
+    pub(super) sent_before: u64,
+    /// Why that may not have been the peer's doing.
+    pub(super) excuse: Option<Excuse>,
+}
+
+/// Why a stream may stand still though its peer would take it, when that was first seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Excuse {
+    /// The tick of that.
+    pub(super) since: u32,
+    /// What the peer said lay unread until so much had gone out on the connection.
+    pub(super) gone: u64,
+    /// What we said was on its way until the peer had taken so much.
+    pub(super) taken: u64,
 }
 
 impl<W> Stream<W> {
+    /// So much goes. Whoever takes all there is, or enough of it, does not stand still.
+    pub(super) fn goes(&mut self, bytes: usize, all: bool, enough: u64) {
+        self.sent += bytes as u64;
+        if all || self.sent - self.sent_before >= enough {
+            (self.stalled, self.excuse) = (0, None);
+        }
+    }
+
+    /// The peer takes no more. How long that lasts is counted from the first time, until it has taken enough.
+    pub(super) fn stalls(&mut self, now: u32) -> bool {
+        let first = self.stalled == 0;
+        if first {
+            (self.stalled, self.sent_before) = (now, self.sent);
+        }
+        first
+    }
+
     /// All of the answer is here: nobody works on it any more.
     pub(super) fn ends_with(&mut self, tail: Tail) {
         (self.tail, self.work) = (tail, None);

@@ -12,6 +12,7 @@ mod conformance;
 mod floods;
 mod late;
 mod raw;
+mod untaken;
 
 use raw::*;
 

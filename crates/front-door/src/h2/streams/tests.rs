@@ -75,8 +75,11 @@ fn stream(id: u32) -> Stream<()> {
         rest: Bytes::new(),
         behind: Bytes::new(),
         tail: Tail::Open,
+        sent: 0,
         stalled: 0,
         here_since: 0,
+        sent_before: 0,
+        excuse: None,
     }
 }
 
