@@ -14,8 +14,8 @@ use super::{Tls, TlsFacts};
 /// Bytes of a hello: those of the longest message there may be.
 const MOST_OF_A_HELLO: usize = 64 * 1024;
 
-/// Agrees with whoever is at the other end. Only who has said something takes one of the `turns`; who only holds a
-/// connection open does not.
+/// Agrees with whoever is at the other end. There is work to do when something has come: only for that one of the
+/// `turns` is taken. Who is waited for has none, so that nobody has to wait for who says hello and then nothing.
 pub(crate) async fn shake_hands<IO: AsyncRead + AsyncWrite + Unpin>(
     io: IO,
     tls: &Tls,
@@ -23,7 +23,7 @@ pub(crate) async fn shake_hands<IO: AsyncRead + AsyncWrite + Unpin>(
 ) -> io::Result<(Box<Session<IO>>, TlsFacts)> {
     let mut duct = Duct::new(io);
     let accepted = hear_hello(&mut duct).await?;
-    let _turn = turns.acquire().await.map_err(io::Error::other)?;
+    let turn = turns.acquire().await.map_err(io::Error::other)?;
     let (config, name) = {
         let hello = accepted.client_hello();
         let name = hello.server_name().map(str::to_ascii_lowercase);
@@ -32,7 +32,12 @@ pub(crate) async fn shake_hands<IO: AsyncRead + AsyncWrite + Unpin>(
     drop(accepted);
     let session = UnbufferedServerConnection::new(config).map_err(invalid)?;
     let mut session = Box::new(Session::new(duct, session));
-    poll_fn(|cx| session.poll_agree(cx)).await?;
+    let mut went = session.go_on();
+    drop(turn);
+    while !poll_fn(|cx| session.poll_wait(&mut went, cx)).await? {
+        let _turn = turns.acquire().await.map_err(io::Error::other)?;
+        went = session.go_on();
+    }
     let facts = TlsFacts::new(session.agreed(), name);
     Ok((session, facts))
 }

@@ -85,21 +85,29 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Session<IO> {
         &self.tls
     }
 
-    /// Ready when both sides have agreed.
-    pub(super) fn poll_agree(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        loop {
-            let went = self.turn(&Errand::Nothing, None);
-            let flushed = self.duct.poll_flush(cx);
-            went?;
-            if !self.tls.is_handshaking() && !matches!(flushed, Poll::Ready(Err(_))) {
-                // Who reads on sends the rest: a peer may have more to say before it takes it.
-                return Poll::Ready(Ok(()));
-            }
-            ready!(flushed)?;
-            if self.ended || ready!(self.duct.poll_fill(cx, MOST_OF_A_MESSAGE))? == 0 {
-                return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
-            }
+    /// Does what can be done with what has come; what there is to say then waits to leave, an alert as well.
+    pub(super) fn go_on(&mut self) -> io::Result<()> {
+        self.turn(&Errand::Nothing, None).map(drop)
+    }
+
+    /// Ready when there is something to go on with, or nothing left to agree on, which is true then. `went` is what
+    /// came of going on.
+    pub(super) fn poll_wait(
+        &mut self,
+        went: &mut io::Result<()>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<bool>> {
+        let flushed = self.duct.poll_flush(cx);
+        std::mem::replace(went, Ok(()))?;
+        if !self.tls.is_handshaking() && !matches!(flushed, Poll::Ready(Err(_))) {
+            // Who reads on sends the rest: a peer may have more to say before it takes it.
+            return Poll::Ready(Ok(true));
         }
+        ready!(flushed)?;
+        if self.ended || ready!(self.duct.poll_fill(cx, MOST_OF_A_MESSAGE))? == 0 {
+            return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+        }
+        Poll::Ready(Ok(false))
     }
 
     /// Looks at what came until it is through, or something for us was among it: into `into`, what does not fit aside.

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::version::{TLS12, TLS13};
@@ -59,6 +60,30 @@ async fn agreed(version: &'static SupportedProtocolVersion, pipe: usize) -> Ends
     };
     let (client, (session, facts)) = tokio::join!(connector.connect(name, there), server);
     (client.unwrap(), session, facts)
+}
+
+// attack: C-13
+#[tokio::test]
+async fn nothing_is_worked_out_without_a_turn_and_none_is_kept_from_others_by_who_is_waited_for() {
+    let (tls, connector) = sides(&TLS13);
+    let (here, there) = duplex(64 << 10);
+    let name = ServerName::try_from("a.test").unwrap();
+    let turns = Semaphore::new(1);
+    let mut client = Box::pin(connector.connect(name, there));
+    let mut server = Box::pin(shake_hands(here, &tls, &turns));
+    let held = turns.acquire().await.unwrap();
+    for _ in 0..10 {
+        assert!(client.as_mut().now_or_never().is_none());
+        assert!(server.as_mut().now_or_never().is_none());
+    }
+    drop(held);
+    assert!(
+        server.as_mut().now_or_never().is_none(),
+        "it has said hello"
+    );
+    assert_eq!(turns.available_permits(), 1);
+    let (client, server) = tokio::join!(client, server);
+    assert!(client.is_ok() && server.is_ok());
 }
 
 fn is_bare(session: &Session<DuplexStream>) -> bool {
