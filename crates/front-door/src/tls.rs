@@ -15,6 +15,7 @@ pub use subject::ClientCertificate;
 
 mod duct;
 mod handshake;
+mod hello;
 mod load;
 mod names;
 mod refusal;

@@ -239,7 +239,12 @@ async fn hellos_come_in_any_number_of_pieces_but_not_in_any_size_or_age() {
     (old[9], old[10]) = (3, 2);
     let at = old.windows(3).position(|at| at == [0, 43, 0]).unwrap();
     old[at + 1] = 0xff;
-    for (said, alert) in [(oversize, None), (old, Some(70))] {
+    // And one as such clients are: it knows nothing of what came later.
+    let body = [&[3, 2][..], &[7; 32], &[0, 0, 4, 0xc0, 0x13, 0, 0x2f, 1, 0]].concat();
+    let length = body.len() as u8;
+    let head = [0x16, 3, 1, 0, length + 4, 1, 0, 0, length];
+    let ancient = [&head[..], &body].concat();
+    for (said, alert) in [(oversize, None), (old, Some(70)), (ancient, Some(70))] {
         let mut stream = house.connect().await;
         let _closed_meanwhile = stream.write_all(&said).await.is_err();
         let mut read = Vec::new();

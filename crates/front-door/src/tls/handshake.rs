@@ -4,15 +4,22 @@ use std::future::poll_fn;
 use std::io;
 
 use rustls::server::{Accepted, Acceptor, UnbufferedServerConnection};
+use rustls::{Error, PeerIncompatible};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 
 use super::duct::Duct;
+use super::hello;
 use super::session::{Session, invalid};
 use super::{Tls, TlsFacts};
 
 /// Bytes of a hello: those of the longest message there may be.
 const MOST_OF_A_HELLO: usize = 64 * 1024;
+
+/// Of the record that says which.
+const ALERT: u8 = 21;
+const FATAL: u8 = 2;
+const PROTOCOL_VERSION: u8 = 70;
 
 /// Agrees with whoever is at the other end. There is work to do when something has come: only for that one of the
 /// `turns` is taken. Who is waited for has none, so that nobody has to wait for who says hello and then nothing.
@@ -53,8 +60,17 @@ async fn hear_hello<IO: AsyncRead + AsyncWrite + Unpin>(
             match acceptor.accept() {
                 Ok(Some(accepted)) => return Ok(accepted),
                 Ok(None) => {}
-                Err((error, mut alert)) => {
-                    alert.write_all(&mut duct.outgoing)?;
+                Err((mut error, mut alert)) => {
+                    match hello::outdated(&duct.incoming) {
+                        // That is what is wrong with it, whatever else it lacks.
+                        Some([major, minor]) => {
+                            let why = PeerIncompatible::Tls12NotOffered;
+                            error = Error::PeerIncompatible(why);
+                            let said = [ALERT, major, minor, 0, 2, FATAL, PROTOCOL_VERSION];
+                            duct.outgoing.extend(said);
+                        }
+                        None => alert.write_all(&mut duct.outgoing)?,
+                    }
                     // What was wrong matters more than whether the peer could be told.
                     let _told = poll_fn(|cx| duct.poll_flush(cx)).await.is_ok();
                     return Err(invalid(error));
