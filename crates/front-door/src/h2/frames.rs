@@ -217,7 +217,9 @@ where
         let trailers = self.heads.trailers(block);
         let trailers = trailers.map_err(|_| Code::Compression)?;
         let Some(slot) = self.streams.find(frame.stream) else {
-            return self.is_late(frame.stream, TRAILERS);
+            self.is_late(frame.stream, TRAILERS)?;
+            self.forget(frame.stream);
+            return Ok(());
         };
         let heard = self.streams.get(slot).is_some_and(|stream| stream.heard);
         match trailers {
@@ -386,7 +388,7 @@ where
         self.give_up(stream.id, code, stream.room);
     }
 
-    /// The peer knows by now that a stream has ended.
+    /// The peer knows by now that a stream has ended, or has ended it itself.
     pub(super) fn forget(&mut self, id: u32) {
         self.given_up.retain(|(other, _)| *other != id);
     }

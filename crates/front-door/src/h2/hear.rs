@@ -271,6 +271,10 @@ where
         };
         if !self.is_welcome(frame.stream, length, data)? {
             piece.stream = 0;
+            if piece.ends {
+                // Nothing of it can be on its way any more, and an end that says nothing would use up no room.
+                self.forget(frame.stream);
+            }
         }
         let whole = data + padding == 0;
         self.inbox.piece = piece;

@@ -59,3 +59,22 @@ async fn who_waits_to_be_asked_for_its_body_is_asked_when_somebody_reads_it() {
     let echoed = raw.until(|kind, _, _, _| kind == DATA).await.unwrap();
     assert_eq!(echoed.3, b"here");
 }
+
+// req: GW-01
+// attack: B-11
+#[tokio::test]
+async fn what_nobody_wants_any_more_ends_once() {
+    let house = House::open(quick()).await;
+    let mut raw = Raw::open(&house, &[]).await;
+    raw.send(&frame(HEADERS, END_HEADERS, 1, &post("/"))).await;
+    raw.until(|kind, _, _, _| kind == RST_STREAM).await.unwrap();
+    let end = frame(DATA, END_STREAM, 1, &[]);
+    raw.send(&[end.clone(), frame(PING, 0, 0, &[7; 8])].concat())
+        .await;
+    let said = raw.until(|kind, _, _, _| matches!(kind, PING | GOAWAY | RST_STREAM));
+    assert_eq!(said.await.unwrap().0, PING, "it was on its way");
+    raw.send(&end.repeat(200)).await;
+    raw.send(&frame(PING, 0, 0, &[7; 8])).await;
+    let said = raw.until(|kind, _, _, _| matches!(kind, PING | GOAWAY));
+    assert_eq!(said.await.unwrap().3[4..], 11_u32.to_be_bytes());
+}
