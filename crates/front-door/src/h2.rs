@@ -128,6 +128,8 @@ struct Connection<S: Service, F> {
     last: u32,
     /// Streams we have ended that the peer may not know of, and what it may still say there.
     given_up: Vec<(u32, Window)>,
+    /// Those of them that the peer is still to be told of, and at which tick.
+    partings: Vec<(u32, u32)>,
     leave: Leave,
     times: Times,
     /// Given back when the socket is dropped.
@@ -215,6 +217,7 @@ where
             forgets: true,
             last: 0,
             given_up: Vec::new(),
+            partings: Vec::new(),
             leave: Leave::Not,
             times: Times::new(&line, settings),
             line,
@@ -303,7 +306,8 @@ where
 
     /// Whether there is nothing left to wait for.
     fn is_done(&self) -> bool {
-        self.leave == Leave::Final && self.streams.open() == 0 && self.out.is_empty()
+        let all_said = self.out.is_empty() && self.partings.is_empty();
+        self.leave == Leave::Final && self.streams.open() == 0 && all_said
     }
 
     /// Says why, if that is known, and lets go of the peer in order.

@@ -282,7 +282,7 @@ where
         if let Some(stream) = self.streams.remove(slot)
             && !stream.heard
         {
-            self.give_up(stream.id, Code::NoError, stream.room);
+            self.part(stream.id, stream.room);
         }
     }
 }

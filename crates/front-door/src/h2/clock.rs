@@ -8,7 +8,7 @@ use http2_wire::frame::{self, Code, STREAM_MAX};
 use super::answers::Doing;
 use super::hear::Heard;
 use super::outbox::Outbox;
-use super::streams::{Excuse, Stream};
+use super::streams::{Excuse, Stream, Window};
 use super::{Connection, Ended, Leave};
 use crate::door::Panicked;
 use crate::line::Line;
@@ -23,6 +23,9 @@ const THERE: [u8; 8] = *b"there yo";
 /// And when we leave: who answers has heard it.
 const LEAVING: [u8; 8] = *b"goodbye ";
 
+/// For how many ticks an answer is left alone before its peer is told that the rest of the request is not wanted. There
+/// are clients (curl 7.88) that throw an answer away when they read of both at once.
+const PARTING: u32 = 2;
 /// For how many times its patience a stream may be excused, until enough of it was taken: what may be under way to a
 /// peer on a slow line is there by then.
 const EXCUSED: u32 = 4;
@@ -174,6 +177,31 @@ where
         }
     }
 
+    /// All of an answer is out before its request is. Who ends that by itself need not be told to.
+    pub(super) fn part(&mut self, id: u32, room: Window) {
+        self.remember(id, room);
+        if self.partings.len() >= self.streams_max.max(1) {
+            let (oldest, _) = self.partings.remove(0);
+            frame::write_reset(self.out.lead(), oldest, Code::NoError);
+        }
+        let due = self.line.desk.clock.now().saturating_add(PARTING);
+        self.partings.push((id, due));
+        self.times.wake_in(PARTING, &self.line);
+    }
+
+    /// Tells the peer of those whose time has come; true if there were any.
+    fn tell_partings(&mut self) -> bool {
+        let now = self.line.desk.clock.now();
+        let told = self.partings.partition_point(|(_, due)| *due <= now);
+        for (id, _) in self.partings.drain(..told) {
+            frame::write_reset(self.out.lead(), id, Code::NoError);
+        }
+        if let Some((_, due)) = self.partings.first() {
+            self.times.wake_in(due - now, &self.line);
+        }
+        told > 0
+    }
+
     /// Everything has been answered, and the answers are out.
     pub(super) fn rest_if_idle(&mut self) {
         if self.times.busy && self.streams.open() == 0 {
@@ -281,6 +309,9 @@ where
         }
         let stalled = self.end_stalled(unread, slow);
         self.tell_of_slowness();
+    }
+
+        let says = self.end_stalled(unread, slow) | self.tell_partings();
         let (silent, every) = (now.saturating_sub(self.times.heard), ticks(PING_EVERY));
         if self.times.asked != 0 {
             let waited = now.saturating_sub(self.times.asked);
@@ -289,11 +320,11 @@ where
                 return Err(Ended::Quiet);
             }
             self.times.wake_in(self.times.pong - waited, &self.line);
-            return Ok(stalled);
+            return Ok(says);
         }
         if silent < every {
             self.times.wake_in(every - silent, &self.line);
-            return Ok(stalled);
+            return Ok(says);
         }
         self.times.asked = now;
         frame::write_ping(self.out.lead(), THERE, false);

@@ -391,6 +391,7 @@ where
     /// The peer knows by now that a stream has ended, or has ended it itself.
     pub(super) fn forget(&mut self, id: u32) {
         self.given_up.retain(|(other, _)| *other != id);
+        self.partings.retain(|(other, _)| *other != id);
     }
 
     /// Ends a stream before it has begun.
@@ -401,6 +402,11 @@ where
     /// Says that a stream has ended, and remembers it: so much may still come.
     pub(super) fn give_up(&mut self, id: u32, code: Code, room: Window) {
         frame::write_reset(self.out.lead(), id, code);
+        self.remember(id, room);
+    }
+
+    /// A stream has ended for us: so much may still come.
+    pub(super) fn remember(&mut self, id: u32, room: Window) {
         if self.given_up.len() >= REMEMBERED.max(self.streams_max) {
             self.given_up.remove(0);
         }

@@ -78,3 +78,26 @@ async fn what_nobody_wants_any_more_ends_once() {
     let said = raw.until(|kind, _, _, _| matches!(kind, PING | GOAWAY));
     assert_eq!(said.await.unwrap().3[4..], 11_u32.to_be_bytes());
 }
+
+// req: GW-01
+#[tokio::test]
+async fn an_early_answer_is_there_before_the_word_that_the_rest_is_not_wanted() {
+    let house = House::open(quick()).await;
+    let mut raw = Raw::open(&house, &[]).await;
+    let answered = |kind, flags, _, _: &[u8]| kind == DATA && flags & END_STREAM != 0;
+    raw.send(&frame(HEADERS, END_HEADERS, 1, &post("/"))).await;
+    raw.until(answered).await.unwrap();
+    let began = kernel::clock::now();
+    let (_, _, _, code) = raw.until(|kind, _, _, _| kind == RST_STREAM).await.unwrap();
+    let took = kernel::clock::now() - began;
+    assert_eq!(code, [0; 4]);
+    assert!(took >= Duration::from_millis(50), "{took:?}");
+    // Who ends by itself in time is told nothing.
+    raw.send(&frame(HEADERS, END_HEADERS, 3, &post("/"))).await;
+    raw.until(answered).await.unwrap();
+    raw.send(&frame(DATA, END_STREAM, 3, b"rest")).await;
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    raw.send(&frame(PING, 0, 0, &[7; 8])).await;
+    let said = raw.until(|kind, _, _, _| matches!(kind, PING | RST_STREAM));
+    assert_eq!(said.await.unwrap().0, PING);
+}
