@@ -49,7 +49,12 @@ impl Origin {
         let peer = visit.peer.ip();
         let trusted = !plan.trusted.is_empty() && is_trusted(peer, &plan.trusted);
         let address = match trusted && heads.has(Heads::FORWARDED) {
-            true => client_address(&parts.headers, peer, &plan.trusted, Trail::of(&parts.headers)),
+            true => client_address(
+                &parts.headers,
+                peer,
+                &plan.trusted,
+                Trail::of(&parts.headers),
+            ),
             false => peer,
         };
         Self { address, trusted }

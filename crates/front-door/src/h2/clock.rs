@@ -307,11 +307,8 @@ where
         if unread || slow {
             (self.times.heard, self.times.asked) = (now, 0);
         }
-        let stalled = self.end_stalled(unread, slow);
-        self.tell_of_slowness();
-    }
-
         let says = self.end_stalled(unread, slow) | self.tell_partings();
+        self.tell_of_slowness();
         let (silent, every) = (now.saturating_sub(self.times.heard), ticks(PING_EVERY));
         if self.times.asked != 0 {
             let waited = now.saturating_sub(self.times.asked);
