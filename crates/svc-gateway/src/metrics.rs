@@ -90,7 +90,7 @@ pub static DEGRADED: MetricSpec = MetricSpec {
     name: "gateway_degraded",
     kind: Kind::Gauge,
     labels: &[],
-    help: "1 while an upstream has no endpoint that is up, the keys of tokens are stale, or new certificates are of no use",
+    help: "1 while an upstream has no endpoint that is up, keys of tokens are stale, or new certificates are no use",
 };
 /// Certificates that were of no use.
 pub static CERTIFICATE_FAILURES: MetricSpec = MetricSpec {

@@ -195,7 +195,7 @@ fn gateway() -> Vec<Alert> {
             expr: format!("{} == 1", plain("gateway_degraded", "")),
             hold: "1m",
             severity: PAGE,
-            summary: "an upstream of {{ $labels.instance }} has no endpoint that is up, keys of tokens are stale, or new certificates are of no use",
+            summary: "{{ $labels.instance }} lacks an endpoint that is up, fresh keys or usable certificates",
             advice: "/readyz names it",
         },
         Alert {
