@@ -32,8 +32,8 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
-    /// The client has not taken for a second what there was of this body, and more is to come; said each second. Whoever
-    /// holds something for the body may let go of it: clients can be slow for as long as they like.
+    /// The client has not taken for a second what there was of this body, and more is to come; said each second.
+    /// Whoever holds something for the body may let go of it: clients can be slow for as long as they like.
     fn kept_waiting(_body: Pin<&mut Self::Body>) {}
 
     /// The answer to what never became a request, or failed to become an answer. Counted by the service.

@@ -1,8 +1,8 @@
 //! Which paths may be routed: those that every server behind reads the same way.
 //!
 //! A path is judged decoded once, and forwarded as it came but for escapes that nothing needs: `/%61dmin` is `/admin`
-//! to every server behind ([`plain`]), so it is so to whoever decides by it. `%2f` is data (some services keep whole names in one
-//! segment) except that it ends a segment when dot segments are looked for: `/a%2f..%2fb` is refused,
+//! to every server behind ([`plain`]), so it is so to whoever decides by it. `%2f` is data (some services keep whole
+//! names in one segment) except that it ends a segment when dot segments are looked for: `/a%2f..%2fb` is refused,
 //! `/projects/a%2fb` is not. Empty segments are let through; they match no route that does not ask for them.
 
 use std::fmt;

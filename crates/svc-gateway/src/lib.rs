@@ -2,6 +2,7 @@
 //!
 //! [`request`] is the story of a request; every other file is one of its steps, or keeps what outlives it.
 
+mod admit;
 mod backend;
 mod body;
 mod budget;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use fair_queue::Refused;
 use front_door::{InPlace, Upload, Visit};
 use http::header::{HOST, HeaderValue};
 use http::request::Parts;
@@ -17,6 +16,7 @@ use http_rules::{deadline, framing, path};
 use kernel::fetch::Spot;
 use tokio::time::Instant;
 
+use crate::admit::admit;
 use crate::backend::Backend;
 use crate::body::Answer;
 use crate::caller::{self, Caller, Sight};
@@ -375,77 +375,6 @@ fn charge(
         window(quotas.everybody.as_deref(), 0),
     ];
     quota::take(&windows, now).map_err(Refusal::OverRate)
-}
-
-/// A place in fair order, then one of the route's. Who has to wait for that holds no place meanwhile, which would stand
-/// empty: it has its turn again when it may use it.
-async fn admit(
-    journey: &mut Journey,
-    backend: &Arc<Backend>,
-    route: &Route,
-    until: Duration,
-) -> Result<(), Refusal> {
-    if !journey.is_let_in() {
-        return Err(Refusal::NodeBusy);
-    }
-    let asked_at = journey.seen;
-    take_place(journey, backend, route, until, asked_at).await?;
-    let Some(gate) = &route.gate else {
-        return Ok(());
-    };
-    if let Some(lease) = gate.enter_if_free(journey.seen) {
-        journey.gated(lease.into_owned());
-        return Ok(());
-    }
-    journey.steps_back();
-    journey.waits();
-    let lease = gate.enter_owned(journey.seen, Some(until)).await;
-    let lease = lease.map_err(|busy| Refusal::RouteBusy(busy.retry_after()))?;
-    journey.gated(lease);
-    journey.look();
-    take_place(journey, backend, route, until, asked_at).await
-}
-
-async fn take_place(
-    journey: &mut Journey,
-    backend: &Arc<Backend>,
-    route: &Route,
-    until: Duration,
-    asked_at: Duration,
-) -> Result<(), Refusal> {
-    let Some(caller) = &journey.caller else {
-        return Err(Refusal::Internal);
-    };
-    let (slots, usual) = (&backend.body.slots, backend.body.usual.get());
-    let work = caller.work(latest_start(journey.seen, until, usual));
-    let work = work.cost(route.cost);
-    journey.waits();
-    match slots.enter(work, usual, journey.seen).await {
-        Ok(place) => journey.placed(backend, place, asked_at),
-        Err(refused) => {
-            let late = journey.look() >= until;
-            return Err(turned_away(refused, late, || slots.advice(work, usual)));
-        }
-    }
-    Ok(())
-}
-
-/// When it is too late to begin: who has a place with no time left to use it wastes the place, and the answer too. At
-/// least half of the time there is may be spent waiting, however slow the upstream was.
-fn latest_start(now: Duration, until: Duration, usual: Duration) -> Duration {
-    until.saturating_sub(usual.min(until.saturating_sub(now) / 2))
-}
-
-fn turned_away(refused: Refused, late: bool, advice: impl FnOnce() -> Duration) -> Refusal {
-    match refused {
-        Refused::Full => Refusal::QueueFull(advice()),
-        Refused::TenantFull => Refusal::ShareFull(advice()),
-        Refused::Dropped => Refusal::Dropped(advice()),
-        Refused::Expired if late => Refusal::DeadlineInQueue,
-        Refused::Expired => Refusal::WaitedLong(advice()),
-        Refused::Closed => Refusal::Draining,
-        Refused::UnknownClass | Refused::Weight | Refused::Cost => Refusal::Internal,
-    }
 }
 
 /// When a body is too late: early enough to say so before the deadline says something else.

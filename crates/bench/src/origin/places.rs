@@ -1,5 +1,5 @@
-//! A server of limited capacity as arithmetic: so many places, first come first served; or a crowd in which everybody is
-//! begun at once and makes the others slow.
+//! A server of limited capacity as arithmetic: so many places, first come first served; or a crowd in which all are
+//! begun at once and make each other slow.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -24,8 +24,8 @@ impl Slot {
         }
     }
 
-    /// Replaces the expected cost by a better guess while the work goes on: the tenant owes it from now on, and not only
-    /// when the work has ended. Without anybody waiting nobody's share is at stake, and nothing changes.
+    /// Replaces the expected cost by a better guess while the work goes on: the tenant owes it from now on, and not
+    /// only when the work has ended. Without anybody waiting nobody's share is at stake, and nothing changes.
     pub fn expect(&mut self, cost: u64) {
         let Some(shared) = &self.shared else {
             return;

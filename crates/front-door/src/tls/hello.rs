@@ -1,5 +1,5 @@
-//! What a hello says of its age, read where it lies: the library looks first for what such clients never knew, and would
-//! say that instead of what is wrong.
+//! What a hello says of its age, read where it lies: the library looks first for what such clients never knew, and
+//! would say that instead of what is wrong.
 
 /// A record of a handshake.
 const HANDSHAKE: u8 = 22;

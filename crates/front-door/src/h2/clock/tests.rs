@@ -23,6 +23,7 @@ fn standing(sent: u64, window: u32) -> Stream<()> {
         tail: Tail::End,
         sent,
         stalled: 1,
+        here_since: 0,
         sent_before: sent,
         excuse: None,
     }

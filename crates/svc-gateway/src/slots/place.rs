@@ -1,0 +1,77 @@
+//! A place in use, and what it costs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fair_queue::Slot;
+
+use super::Slots;
+use super::tenants::Seat;
+
+/// Cost units of an ordinary request. Others cost fractions of it, so one is not enough.
+pub(crate) const UNIT: u64 = 64;
+/// A request costs between a unit and 64 times of an ordinary one, for each that its route says it is.
+const LEAST: f64 = 1.0 / UNIT as f64;
+const MOST: f64 = 64.0;
+/// Work that would have been over so soon is not waited for.
+const SHORT_AFTERMATH: Duration = Duration::from_millis(2);
+/// And none is waited for longer than this.
+const LONGEST_AFTERMATH: Duration = Duration::from_secs(5);
+
+/// A place in use.
+pub(crate) struct Place {
+    pub(super) slots: Arc<Slots>,
+    /// Absent for one of those kept back.
+    pub(super) slot: Option<Slot>,
+    pub(super) tenant: u64,
+    /// Where it is counted.
+    pub(super) seat: Seat,
+    pub(super) sparse: bool,
+    pub(super) real_cost: Option<u64>,
+    /// When it was given back, if that is known.
+    pub(super) ended_at: Option<Duration>,
+    pub(crate) since: Duration,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let slots = &self.slots;
+        slots.tenants.end(self.seat);
+        if self.sparse {
+            slots.reserve.end_sparse();
+        }
+        match (self.slot.take(), self.real_cost) {
+            (None, _) => slots.reserve.give_back(),
+            (Some(slot), Some(cost)) => match self.ended_at {
+                Some(now) => slot.settle_at(cost, now),
+                None => slot.settle(cost),
+            },
+            (Some(slot), None) => drop(slot),
+        }
+    }
+}
+
+impl Place {
+    /// Writes down what it has cost, held for so long, in ordinary requests that usually hold one for `usual`.
+    pub(crate) fn bill(&mut self, hold: Duration, cost: u64, usual: Duration) -> u64 {
+        *self.real_cost.insert(price_of(hold, cost, usual))
+    }
+
+    /// Nothing was done in it.
+    pub(crate) fn unused(mut self) {
+        self.real_cost = Some(0);
+    }
+
+    /// How long an upstream that does not notice may still be busy with work that nobody waits for any more.
+    pub(crate) fn aftermath(&self, now: Duration) -> Option<Duration> {
+        let usual = self.slots.tenants.hold(self.seat)?;
+        let left = usual.checked_sub(now.saturating_sub(self.since))?;
+        (left >= SHORT_AFTERMATH).then(|| left.min(LONGEST_AFTERMATH))
+    }
+}
+
+/// What a place costs that is held for so long.
+pub(super) fn price_of(hold: Duration, cost: u64, usual: Duration) -> u64 {
+    let dearer = hold.as_secs_f64() / usual.as_secs_f64().max(1e-6);
+    ((cost * UNIT) as f64 * dearer.clamp(LEAST, MOST)) as u64
+}
