@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use http_rules::forward::strip_trailers;
+use http_rules::forward::{strip_call_trailers, strip_trailers};
 use tokio::time::{Instant, Sleep};
 use upstream::{Reply, SendError};
 
@@ -27,8 +27,8 @@ pub struct Passing {
     journey: Box<Journey>,
     /// How long the upstream may be silent; `None` for what is meant to be.
     patience: Option<Duration>,
-    /// Whether it may then go on as a stream.
-    may_rest: bool,
+    /// Whether it is a call: that may then go on as a stream, and its trailers are its own.
+    is_call: bool,
     /// Bytes that have to come for the upstream to be given its time anew.
     enough: u64,
     /// Made when it is first waited for: most bodies come with their head.
@@ -93,7 +93,7 @@ impl Answer {
             reply,
             journey,
             patience,
-            may_rest: matches!(pace, Pace::Calls(_)),
+            is_call: matches!(pace, Pace::Calls(_)),
             enough: declared.and(patience).map_or(1, enough),
             wait: None,
             ended: false,
@@ -173,7 +173,10 @@ impl Passing {
         }
         match frame.into_trailers() {
             Ok(mut trailers) => {
-                strip_trailers(&mut trailers);
+                match self.is_call {
+                    true => strip_call_trailers(&mut trailers),
+                    false => strip_trailers(&mut trailers),
+                }
                 Frame::trailers(trailers)
             }
             Err(frame) => frame,
@@ -187,7 +190,7 @@ impl Passing {
         };
         let wait = self.wait.get_or_insert_with(|| Wait::new(patience));
         ready!(wait.poll(cx));
-        if self.may_rest && self.journey.becomes_stream().is_ok() {
+        if self.is_call && self.journey.becomes_stream().is_ok() {
             self.patience = None;
             return Poll::Pending;
         }

@@ -3,11 +3,19 @@
 use super::hop_by_hop::is_hop_by_hop;
 use super::origin::is_claim;
 use super::remove_where;
-use http::{HeaderMap, HeaderName};
+use http::header::{self, HeaderMap, HeaderName};
 
 /// Drops trailer fields that would change how a message already acted upon is understood.
 pub fn strip_trailers(trailers: &mut HeaderMap) {
     remove_where(trailers, is_forbidden);
+}
+
+/// The same for the answer of a call of gRPC, whose trailers are its own and mean nothing to HTTP: only what frames
+/// messages is dropped.
+pub fn strip_call_trailers(trailers: &mut HeaderMap) {
+    remove_where(trailers, |name| {
+        is_hop_by_hop(name) || matches!(*name, header::CONTENT_LENGTH | header::HOST)
+    });
 }
 
 fn is_forbidden(name: &HeaderName) -> bool {

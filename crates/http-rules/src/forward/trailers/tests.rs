@@ -50,3 +50,23 @@ fn the_trailers_of_grpc_and_of_digests_pass() {
     ];
     assert_eq!(left(&kept), kept);
 }
+
+// req: GW-01
+#[test]
+fn a_call_says_in_its_trailers_what_it_likes() {
+    let mut trailers = HeaderMap::new();
+    for name in [
+        "x_u",
+        "location",
+        "age",
+        "host",
+        "te",
+        "content-length",
+        "grpc-status",
+    ] {
+        trailers.append(name, HeaderValue::from_static("1"));
+    }
+    strip_call_trailers(&mut trailers);
+    let left: Vec<_> = trailers.keys().map(ToString::to_string).collect();
+    assert_eq!(left, ["x_u", "location", "age", "grpc-status"]);
+}
