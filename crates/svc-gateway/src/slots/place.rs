@@ -1,5 +1,6 @@
 //! A place in use, and what it costs.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,9 @@ pub(crate) const UNIT: u64 = 64;
 /// A request costs between a unit and 64 times of an ordinary one, for each that its route says it is.
 const LEAST: f64 = 1.0 / UNIT as f64;
 const MOST: f64 = 64.0;
+/// What takes about as long as usual costs the same: a turn pays for one such request, and who costs a hair more than
+/// that would have to leave out turns for it.
+const ORDINARY: RangeInclusive<f64> = 0.7..=1.4;
 /// Work that would have been over so soon is not waited for.
 const SHORT_AFTERMATH: Duration = Duration::from_millis(2);
 /// And none is waited for longer than this.
@@ -73,5 +77,25 @@ impl Place {
 /// What a place costs that is held for so long.
 pub(super) fn price_of(hold: Duration, cost: u64, usual: Duration) -> u64 {
     let dearer = hold.as_secs_f64() / usual.as_secs_f64().max(1e-6);
+    let dearer = if ORDINARY.contains(&dearer) {
+        1.0
+    } else {
+        dearer
+    };
     ((cost * UNIT) as f64 * dearer.clamp(LEAST, MOST)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: FQ-01
+    #[test]
+    fn what_takes_about_as_long_as_usual_costs_the_same_and_the_rest_what_it_takes() {
+        let price = |ms, cost| price_of(Duration::from_millis(ms), cost, Duration::from_millis(20));
+        assert_eq!([price(15, 1), price(20, 1), price(27, 1)], [UNIT; 3]);
+        assert_eq!((price(640, 1), price(10, 1)), (UNIT * 32, UNIT / 2));
+        assert_eq!((price(20, 3), price(640, 3)), (UNIT * 3, UNIT * 96));
+        assert_eq!((price(0, 1), price(60_000, 1)), (1, UNIT * 64));
+    }
 }
