@@ -225,6 +225,14 @@ async fn ask(
     clients.join_all().await;
 }
 
+/// As the keeper does.
+async fn expire(slots: &Slots) {
+    loop {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        slots.expire();
+    }
+}
+
 // req: GW-07
 #[tokio::test(start_paused = true)]
 async fn who_is_refused_is_told_at_once_also_where_work_takes_longer_than_anybody_waits() {
@@ -237,13 +245,7 @@ async fn who_is_refused_is_told_at_once_also_where_work_takes_longer_than_anybod
             ask(&slots, 2, 160, (ms(20), USUAL), &polite)
         )
     };
-    let expire = async {
-        loop {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            slots.expire();
-        }
-    };
-    tokio::select! { _ = crowd => {}, () = expire => {} }
+    tokio::select! { _ = crowd => {}, () = expire(&slots) => {} }
     let count = |count: &AtomicU32| count.load(Ordering::Relaxed);
     let (late, at_once) = (count(&noisy.told_late), count(&noisy.told_at_once));
     assert!(
@@ -268,13 +270,7 @@ async fn who_takes_long_has_no_more_of_the_places_than_who_asks_often() {
             ask(&slots, 3, 160, (ms(20), ms(30)), &polite)
         )
     };
-    let expire = async {
-        loop {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            slots.expire();
-        }
-    };
-    tokio::select! { _ = crowd => {}, () = expire => {} }
+    tokio::select! { _ = crowd => {}, () = expire(&slots) => {} }
     let count = |count: &AtomicU32| count.load(Ordering::Relaxed);
     let (often, long) = (count(&often.done) * 20, count(&long.done) * 640);
     let ratio = f64::from(long) / f64::from(often);

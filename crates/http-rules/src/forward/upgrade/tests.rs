@@ -77,3 +77,19 @@ fn the_next_server_is_asked_for_just_that() {
     assert_eq!(headers[header::CONNECTION], "upgrade");
     assert_eq!(headers[header::UPGRADE], "websocket");
 }
+
+// req: GW-01
+#[test]
+fn an_answer_agrees_to_what_was_asked_for_and_to_nothing_else() {
+    let asked = HeaderValue::from_static("websocket");
+    let agrees = |said: &[&'static str]| {
+        let mut headers = HeaderMap::new();
+        for said in said {
+            headers.append(header::UPGRADE, HeaderValue::from_static(said));
+        }
+        agrees_to_upgrade(&headers, &asked)
+    };
+    assert!(agrees(&["websocket"]) && agrees(&["WebSocket"]));
+    assert!(!agrees(&[]) && !agrees(&["other"]));
+    assert!(!agrees(&["websocket", "other"]) && !agrees(&["websocket, other"]));
+}
