@@ -5,11 +5,11 @@
 //! - `/work` (`/work?ms=N`) takes one of the places for the service time, first come first served;
 //!   work whose client has left is done all the same. With `uneven=1` one in ten takes eleven times
 //!   as long as the others, with `failing=N` so many in a hundred fail, with `fresh=1` it may be kept.
-//! - `/control?places=N&service_ms=N` changes both while it runs; with `crowds=1` all are begun at once, and more than
-//!   there are places make each other slow. `/stats` tells what was done.
+//! - `/control?places=N&service_ms=N` changes both while it runs; `manner=queue|crowd|refuse` what becomes of those who
+//!   find no place. `/stats` tells what was done.
 
 mod answer;
-mod places;
+pub(crate) mod places;
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -304,17 +304,20 @@ impl Origin {
                     true => uneven(service, lot),
                     false => service,
                 };
-                self.places.arrive(token, service, now);
-                return true;
+                if self.places.arrive(token, service, now) {
+                    return true;
+                }
+                client.working = false;
+                return client.send(&Rc::from(answer::BUSY));
             }
             Asked::Control {
                 places,
                 service,
-                crowds,
+                manner,
             } => {
                 self.service = service.unwrap_or(self.service);
-                if let Some(crowds) = crowds {
-                    self.places.crowd(crowds, now);
+                if let Some(manner) = manner {
+                    self.places.treat(manner, now);
                 }
                 if let Some(places) = places {
                     self.places.resize(places, now);

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -43,6 +43,8 @@ struct Desk {
     replies: Mutex<HashMap<String, Reply>>,
     default: Mutex<Reply>,
     places: Arc<Places>,
+    /// Who finds no place is answered 503 at once.
+    refuses: AtomicBool,
     journal: Journal,
     /// Requests a connection may carry; `u64::MAX` when unlimited.
     requests_per_connection: AtomicU64,
@@ -101,6 +103,11 @@ impl Upstream {
         self.desk.places.resize(places);
     }
 
+    /// Answers 503 at once from now on to whom it has no place for.
+    pub fn refuse_beyond_places(&self) {
+        self.desk.refuses.store(true, Ordering::Relaxed);
+    }
+
     /// Closes each connection, unannounced, after so many answers.
     pub fn close_after(&self, requests: u64) {
         self.desk
@@ -150,6 +157,7 @@ impl Desk {
             replies: Mutex::default(),
             default: Mutex::new(Reply::default()),
             places: Arc::new(Places::new(usize::MAX)),
+            refuses: AtomicBool::new(false),
             journal: Journal::new(1024),
             requests_per_connection: AtomicU64::new(u64::MAX),
             connections: AtomicU64::new(0),

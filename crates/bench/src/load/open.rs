@@ -28,6 +28,8 @@ pub struct Stream {
     pub source: Ipv4Addr,
     /// Whether it comes again when it was told when; at most so often.
     pub retries: u8,
+    /// After how long it leaves, where that is sooner than the plan says.
+    pub haste: Option<Duration>,
 }
 
 impl Stream {
@@ -41,6 +43,7 @@ impl Stream {
             request,
             source,
             retries: 0,
+            haste: None,
         }
     }
 }

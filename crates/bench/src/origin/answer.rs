@@ -4,8 +4,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::places::Manner;
+
 pub(super) const NOT_FOUND: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
 pub(super) const FAILED: &[u8] = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n";
+pub(super) const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
 /// More than any benchmark asks for; an answer is kept for each length once asked.
 const LENGTH_MAX: usize = 64 << 20;
 const WORK_BYTES: usize = 64;
@@ -29,8 +32,7 @@ pub(super) enum Asked {
     Control {
         places: Option<usize>,
         service: Option<Duration>,
-        /// Whether all are begun at once, and more than there are places make each other slow.
-        crowds: Option<bool>,
+        manner: Option<Manner>,
     },
     Stats,
     Unknown,
@@ -39,10 +41,11 @@ pub(super) enum Asked {
 impl Asked {
     pub(super) fn parse(target: &str) -> Self {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let number = |name: &str| -> Option<u64> {
+        let text = |name: &str| {
             let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            pairs.find(|(key, _)| *key == name)?.1.parse().ok()
+            Some(pairs.find(|(key, _)| *key == name)?.1)
         };
+        let number = |name: &str| -> Option<u64> { text(name)?.parse().ok() };
         if let Some(length) = routed(path).strip_prefix("/bytes/") {
             let length = length.parse().ok().filter(|length| *length <= LENGTH_MAX);
             let fresh = number("fresh") == Some(1);
@@ -59,7 +62,7 @@ impl Asked {
             "/control" => Self::Control {
                 places: number("places").map(|places| places as usize),
                 service: time("service_ms"),
-                crowds: number("crowds").map(|crowds| crowds == 1),
+                manner: text("manner").and_then(Manner::named),
             },
             "/stats" => Self::Stats,
             _ => Self::Unknown,

@@ -66,6 +66,7 @@ fn change_later(origin: SocketAddr, changes: &[Change], length: Length) -> Resul
             When::Before => Duration::ZERO,
             When::WarmingUp => length.warm_up / 3,
             When::Counted => length.warm_up,
+            When::SecondLater => length.warm_up + Duration::from_secs(1),
         };
         std::thread::sleep(when.saturating_sub(began.elapsed()));
         apply(origin, *change)?;
@@ -77,8 +78,8 @@ fn apply(origin: SocketAddr, change: Change) -> Result<(), String> {
     let Change {
         places, service_ms, ..
     } = change;
-    let crowds = u8::from(change.crowds);
-    let path = format!("/control?places={places}&service_ms={service_ms}&crowds={crowds}");
+    let manner = change.manner.name();
+    let path = format!("/control?places={places}&service_ms={service_ms}&manner={manner}");
     match ask(origin, &path) {
         Ok((200, _)) => Ok(()),
         other => Err(format!("the origin was not changed: {other:?}")),

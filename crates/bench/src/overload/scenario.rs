@@ -7,6 +7,7 @@ use super::contender::Contender;
 use super::{CAPACITY_PER_S, Length};
 use crate::load::open::{Bursts, Rhythm, Stream};
 use crate::load::request;
+use crate::origin::places::Manner;
 use crate::peers::Kind;
 
 /// What is tried.
@@ -35,6 +36,8 @@ struct Others {
     name: Option<&'static str>,
     rate_per_s: f64,
     path: &'static str,
+    /// After how long they leave, if sooner than others.
+    haste: Option<Duration>,
 }
 
 /// What becomes of the origin.
@@ -43,8 +46,8 @@ pub(super) struct Change {
     pub(super) when: When,
     pub(super) places: usize,
     pub(super) service_ms: u64,
-    /// Whether from then on all are begun at once, and more than there are places make each other slow.
-    pub(super) crowds: bool,
+    /// What becomes of those who find no place.
+    pub(super) manner: Manner,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +58,8 @@ pub(super) enum When {
     WarmingUp,
     /// When it begins to be counted.
     Counted,
+    /// A second after that.
+    SecondLater,
 }
 
 /// What is promised of ours; what is absent is only reported.
@@ -121,6 +126,14 @@ const fn noisy(tenants: usize, rate_per_s: f64, path: &'static str) -> Others {
         name: None,
         rate_per_s,
         path,
+        haste: None,
+    }
+}
+
+const fn hasty(rate_per_s: f64, path: &'static str, leaves_after_ms: u64) -> Others {
+    Others {
+        haste: Some(Duration::from_millis(leaves_after_ms)),
+        ..noisy(1, rate_per_s, path)
     }
 }
 
@@ -136,11 +149,11 @@ const fn becomes(when: When, places: usize, service_ms: u64) -> Change {
         when,
         places,
         service_ms,
-        crowds: false,
+        manner: Manner::Queue,
     }
 }
 
-pub(super) const ALL: [Scenario; 22] = [
+pub(super) const ALL: [Scenario; 28] = [
     Scenario {
         name: ALONE,
         about: "a polite tenant alone, 160/s",
@@ -292,7 +305,7 @@ pub(super) const ALL: [Scenario; 22] = [
         about: "as S1, before an origin that takes all in at once and slows down by the square of the crowd",
         others: &[noisy(1, 4_800.0, "/work")],
         changes: &[Change {
-            crowds: true,
+            manner: Manner::Crowd,
             ..becomes(When::Before, 32, 20)
         }],
         ..CALM
@@ -303,6 +316,55 @@ pub(super) const ALL: [Scenario; 22] = [
         polite_per_s: 10.0,
         polite_path: "/work?ms=200",
         others: &[noisy(1, 4_800.0, "/work")],
+        capacity: None,
+        ..CALM
+    },
+    Scenario {
+        name: "S20",
+        about: "as S1, while the origin stands still for a second",
+        others: &[noisy(1, 4_800.0, "/work")],
+        changes: &[
+            becomes(When::Counted, 0, 20),
+            becomes(When::SecondLater, 32, 20),
+        ],
+        capacity: Some(0.9),
+        ..CALM
+    },
+    Scenario {
+        name: "S21",
+        about: "as S1, before an origin that sends away at once whom it has no place for",
+        others: &[noisy(1, 4_800.0, "/work")],
+        changes: &[Change {
+            manner: Manner::Refuse,
+            ..becomes(When::Before, 32, 20)
+        }],
+        ..CALM
+    },
+    Scenario {
+        name: "S22",
+        about: "10/s, beside one hundred of 48/s",
+        polite_per_s: 10.0,
+        others: &[noisy(100, 48.0, "/work")],
+        ..CALM
+    },
+    Scenario {
+        name: "S23",
+        about: "beside eight of 40/s whose requests take 640 ms",
+        others: &[noisy(8, 40.0, "/work?ms=640")],
+        capacity: None,
+        ..CALM
+    },
+    Scenario {
+        name: "S24",
+        about: "as S1, where the noisy leave after 15 ms",
+        others: &[hasty(4_800.0, "/work", 15)],
+        capacity: None,
+        ..CALM
+    },
+    Scenario {
+        name: "S25",
+        about: "as S4, where the noisy leave after 50 ms",
+        others: &[hasty(150.0, "/work?ms=640", 50)],
         capacity: None,
         ..CALM
     },
@@ -345,7 +407,10 @@ impl Scenario {
             let name = others
                 .name
                 .map_or_else(|| format!("noisy-{index}"), str::to_owned);
-            let noisy = stream(target, index, &name, others.rate_per_s, others.path);
+            let noisy = Stream {
+                haste: others.haste,
+                ..stream(target, index, &name, others.rate_per_s, others.path)
+            };
             match self.name {
                 WORDS => Stream {
                     until: length.warm_up + length.counted / 2,

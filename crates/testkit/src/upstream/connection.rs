@@ -20,10 +20,12 @@ pub(super) async fn serve(mut stream: TcpStream, connection: u64, desk: Arc<Desk
         let Some(request) = receive(&mut stream, &mut inbox, connection, index).await else {
             return;
         };
-        let reply = choose(&desk, &request);
+        let mut reply = choose(&desk, &request);
         let (closes, to_head) = (last(&desk, index, &request, &reply), is_head(&request));
         desk.journal.add(request);
-        work(&desk, &reply).await;
+        if !work(&desk, &reply).await {
+            reply = Reply::status(503);
+        }
         match answer(&mut stream, &reply, to_head).await {
             Ok(After::Reuse) if !closes => {}
             Ok(After::Reuse | After::Close) => return,
@@ -87,12 +89,17 @@ fn choose(desk: &Desk, request: &Recorded) -> Reply {
     }
 }
 
-/// The work goes on when the client has left: nothing here looks whether it is still there.
-async fn work(desk: &Desk, reply: &Reply) {
-    let _place = desk.places.take().await;
-    if !reply.delay.is_zero() {
+/// The work goes on when the client has left: nothing here looks whether it is still there. False when there is no
+/// place for it, and none is waited for.
+async fn work(desk: &Desk, reply: &Reply) -> bool {
+    let place = match desk.refuses.load(Ordering::Relaxed) {
+        true => desk.places.try_take(),
+        false => Some(desk.places.take().await),
+    };
+    if place.is_some() && !reply.delay.is_zero() {
         tokio::time::sleep(reply.delay).await;
     }
+    place.is_some()
 }
 
 fn last(desk: &Desk, index: u64, request: &Recorded, reply: &Reply) -> bool {

@@ -44,6 +44,15 @@ impl Places {
             .expect("a waiter's sender is dropped only after it was used")
     }
 
+    /// One, if it is free.
+    pub(super) fn try_take(self: &Arc<Self>) -> Option<Place> {
+        let mut state = self.state.lock();
+        (state.busy < state.limit).then(|| {
+            state.busy += 1;
+            Place(self.clone())
+        })
+    }
+
     pub(super) fn resize(self: &Arc<Self>, limit: usize) {
         self.state.lock().limit = limit;
         self.admit();

@@ -28,8 +28,8 @@ struct Crowd<'a> {
     clients: Table<Client>,
     /// By stream; the token of a connection that was lost meanwhile reaches nothing.
     idle: Vec<Vec<u64>>,
-    /// In the order of their patience's end, which is that of their beginning.
-    leaving: VecDeque<(Duration, u64, u64)>,
+    /// By stream; in the order of their patience's end, which is that of their beginning.
+    leaving: Vec<VecDeque<(Duration, u64, u64)>>,
     under_way: u64,
     shots: u64,
     outcome: Outcome,
@@ -83,7 +83,7 @@ impl<'a> Crowd<'a> {
             due: Due::new(&plan.streams, plan.length),
             clients: Table::new(),
             idle: vec![Vec::new(); plan.streams.len()],
-            leaving: VecDeque::new(),
+            leaving: vec![VecDeque::new(); plan.streams.len()],
             under_way: 0,
             shots: 0,
             outcome: Outcome {
@@ -103,8 +103,8 @@ impl<'a> Crowd<'a> {
 
     /// Nothing when all is sent and every request has ended.
     fn next_instant(&self) -> Option<Duration> {
-        let leaves = self.leaving.front().filter(|_| self.under_way > 0);
-        let leaves = leaves.map(|(at, ..)| *at);
+        let lines = self.leaving.iter().filter(|_| self.under_way > 0);
+        let leaves = lines.filter_map(|line| Some(line.front()?.0));
         self.due.at().into_iter().chain(leaves).min()
     }
 
@@ -112,7 +112,7 @@ impl<'a> Crowd<'a> {
         let now = self.now();
         let late = now.saturating_sub(shot.intended);
         record(&mut self.outcome.lateness, late);
-        if late >= self.plan.patience {
+        if late >= self.patience(shot.stream) {
             // It would be given up before it is sent; that only the generator is to blame is what
             // the lateness says.
             self.note(shot, End::TimedOut, now, now);
@@ -172,8 +172,13 @@ impl<'a> Crowd<'a> {
                 sent_at: now,
             });
         }
-        let leaves = shot.intended + self.plan.patience;
-        self.leaving.push_back((leaves, token, number));
+        let leaves = shot.intended + self.patience(shot.stream);
+        self.leaving[shot.stream].push_back((leaves, token, number));
+    }
+
+    fn patience(&self, stream: usize) -> Duration {
+        let haste = self.plan.streams[stream].haste;
+        haste.map_or(self.plan.patience, |haste| haste.min(self.plan.patience))
     }
 
     fn attend(&mut self, event: Ready) -> io::Result<()> {
@@ -294,10 +299,16 @@ impl<'a> Crowd<'a> {
     }
 
     fn dismiss(&mut self, now: Duration) {
-        while let Some((leaves, token, number)) = self.leaving.front().copied()
+        for stream in 0..self.leaving.len() {
+            self.dismiss_of(stream, now);
+        }
+    }
+
+    fn dismiss_of(&mut self, stream: usize, now: Duration) {
+        while let Some((leaves, token, number)) = self.leaving[stream].front().copied()
             && leaves <= now
         {
-            self.leaving.pop_front();
+            self.leaving[stream].pop_front();
             let client = self.clients.get_mut(token);
             let Some(call) = client.and_then(|client| client.call.take_if(|c| c.number == number))
             else {

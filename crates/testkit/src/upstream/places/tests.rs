@@ -92,3 +92,16 @@ async fn waiters_are_served_in_order_and_departed_ones_pass_their_place_on() {
         .await
         .expect("the last one's turn");
 }
+
+#[tokio::test]
+async fn who_finds_no_place_can_be_refused_at_once() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set_places(1);
+    upstream.refuse_beyond_places();
+    let addr = upstream.addr();
+    let first = tokio::spawn(async move { get(addr, "/?delay_ms=300").await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(get(addr, "/").await.unwrap().status, 503);
+    assert_eq!(first.await.unwrap().unwrap().status, 200);
+    assert_eq!(get(addr, "/").await.unwrap().status, 200);
+}
