@@ -95,6 +95,8 @@ pub fn write_head(
             HOST => named = true,
             UPGRADE => upgrade = true,
             CONNECTION => close |= lists(value, b"close"),
+            // It holds for this connection, and has to say so (RFC 9110 10.1.4).
+            TE => out.extend_from_slice(b"connection: te\r\n"),
             _ => {}
         }
         write_field(out, name, value.as_bytes());

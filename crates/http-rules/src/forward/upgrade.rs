@@ -6,7 +6,8 @@ use http::request::Parts;
 use http::{Method, Version};
 
 /// The protocol asked for, where a request does so in full: GET on HTTP/1.1 with `Upgrade` named by `Connection` and no
-/// body announced. `h2c` is never one of them: behind a tunnel of HTTP/2 nobody would check the requests any more.
+/// body announced. `h2c` is never one of them, nor a draft of it: behind a tunnel of HTTP/2 nobody would check the
+/// requests any more.
 pub fn requested_upgrade(parts: &Parts) -> Option<&HeaderValue> {
     let headers = &parts.headers;
     let asked = headers.get(header::UPGRADE)?;
@@ -37,9 +38,13 @@ pub fn agrees_to_upgrade(headers: &HeaderMap, protocol: &HeaderValue) -> bool {
 fn is_protocol(value: &HeaderValue) -> bool {
     let mut parts = value.as_bytes().splitn(2, |byte| *byte == b'/');
     let name = parts.next().unwrap_or_default();
-    let http = [&b"h2c"[..], b"h2", b"http", b"tls"]
-        .iter()
-        .any(|other| name.eq_ignore_ascii_case(other));
+    let begins_with = |other: &[u8]| {
+        let begin = name.get(..other.len());
+        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(other))
+    };
+    let http = [&b"h2"[..], b"h3", b"http", b"tls"]
+        .into_iter()
+        .any(begins_with);
     !http && is_token(name) && parts.next().is_none_or(is_token)
 }
 

@@ -40,6 +40,15 @@ fn a_request_says_its_path_in_the_first_line_and_its_host_once() {
     assert_eq!(head, "OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n");
 }
 
+// req: GW-14
+#[test]
+fn that_trailers_are_taken_is_said_for_this_connection_only() {
+    let fields = [("host", "x"), ("te", "trailers")];
+    let (head, _) = written(Method::GET, "/", &fields, Payload::Nothing);
+    let said = "GET / HTTP/1.1\r\nhost: x\r\nconnection: te\r\nte: trailers\r\n\r\n";
+    assert_eq!(head, said);
+}
+
 // attack: A-01
 #[test]
 fn how_a_body_is_framed_is_said_once_and_not_by_its_fields() {
