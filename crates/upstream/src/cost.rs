@@ -55,6 +55,11 @@ impl Latency {
         self.heard(now, took.max(FAILURE))
     }
 
+    /// As it was when it was last heard of, if ever.
+    pub(crate) fn known(self) -> Option<Duration> {
+        (self.seconds > 0.0).then(|| Duration::from_secs_f32(self.seconds))
+    }
+
     /// In seconds, faded since it was last heard of.
     pub(crate) fn seconds(self, now: Duration) -> f32 {
         self.seconds * self.kept(now)

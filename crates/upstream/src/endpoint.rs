@@ -1,8 +1,8 @@
 //! One address that requests are sent to: who may use it, what it has done, and its connections.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::balance::mix;
 use crate::cost::Latency;
 use crate::idle::Idle;
+use crate::members::Fleet;
 use crate::meters::Meters;
 use crate::record::{Admission, Record, Verdict};
 use crate::spec::{EndpointSpec, PoolSpec};
@@ -69,6 +70,8 @@ pub(crate) struct Common {
     pub(crate) tasks: Spawner,
     /// How many endpoints have a breaker that is not closed.
     pub(crate) guarded: Arc<AtomicUsize>,
+    /// Who else is there.
+    pub(crate) fleet: Arc<ArcSwap<Weak<Fleet>>>,
 }
 
 pub(crate) struct Endpoint {
@@ -259,21 +262,38 @@ impl Endpoint {
         verdict: Verdict,
         took: Duration,
     ) {
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        let alone = self.in_flight.fetch_sub(1, Ordering::Relaxed) == 1;
         if verdict == Verdict::Nothing && admission.probe.is_none() {
             return;
         }
+        // Too much is no excuse for who has nothing else to do, nor where somebody else is there to do it.
+        let excused = || !alone && admission.probe.is_none() && !self.has_others(now);
+        let verdict = match verdict {
+            Verdict::Overrun if !excused() => Verdict::Failure,
+            verdict => verdict,
+        };
         let mut record = self.record.lock();
+        let verdict = record.weigh(now, verdict);
         let latency = match verdict {
             Verdict::Success => self.latency().heard(now, took),
             Verdict::Failure => self.latency().failed(now, took),
-            Verdict::Nothing => self.latency(),
+            _ => self.latency(),
         };
         self.latency.store(latency.to_word(), Ordering::Relaxed);
         if record.settle(now, admission, verdict) {
             self.common.meters.opened.inc();
         }
         self.publish(&record);
+    }
+
+    /// Whether another member of its pool takes requests.
+    #[cold]
+    fn has_others(&self, now: Duration) -> bool {
+        let fleet = self.common.fleet.load().upgrade();
+        fleet.is_some_and(|fleet| {
+            let mut others = fleet.endpoints.iter().filter(|other| other.id != self.id);
+            others.any(|other| other.share(now) > 0.0)
+        })
     }
 
     fn publish(&self, record: &Record) {

@@ -19,7 +19,7 @@ pub(crate) struct Lease {
     head_took: Option<Duration>,
     /// By when somebody expects what the endpoint has yet to send; nothing while the endpoint owes nothing.
     owed_by: Option<Instant>,
-    /// Its caller chose to wait for less time than an endpoint is to have: that it passes says nothing.
+    /// Its caller chose to wait for less time than an endpoint is to have: that it passes says little.
     hasty: bool,
     settled: bool,
 }
@@ -66,14 +66,23 @@ impl Lease {
         self.owed_by.is_some_and(|until| now >= until)
     }
 
-    /// Ends it with an error. One that is only that a hasty caller's time was up speaks against nobody.
+    /// Ends it with an error. One that is only that a hasty caller's time was up says little.
     pub(crate) fn fail(&mut self, now: Instant, error: &SendError) {
-        let cut_short = error.is_timeout() && self.hasty && self.is_overdue(now);
-        let verdict = match error.is_failure() && !cut_short {
-            true => Verdict::Failure,
-            false => Verdict::Nothing,
+        let verdict = if error.is_timeout() && self.hasty && self.is_overdue(now) {
+            self.cut_short(now)
+        } else if error.is_failure() {
+            Verdict::Failure
+        } else {
+            Verdict::Nothing
         };
         self.settle(now, verdict);
+    }
+
+    fn cut_short(&self, now: Instant) -> Verdict {
+        Verdict::CutShort {
+            waited: now.saturating_duration_since(self.began),
+            usual: self.endpoint.latency().known(),
+        }
     }
 
     /// Ends it.
@@ -95,10 +104,10 @@ impl Drop for Lease {
             return;
         }
         let now = clock::now();
-        let verdict = if self.is_overdue(now) && !self.hasty {
-            Verdict::Failure
-        } else {
-            Verdict::Nothing
+        let verdict = match (self.is_overdue(now), self.hasty) {
+            (true, false) => Verdict::Failure,
+            (true, true) => self.cut_short(now),
+            (false, _) => Verdict::Nothing,
         };
         self.settle(now, verdict);
     }

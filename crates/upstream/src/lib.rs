@@ -10,6 +10,7 @@ mod balance;
 mod channel;
 mod cost;
 mod dial;
+mod doubt;
 mod endpoint;
 mod error;
 mod fault;

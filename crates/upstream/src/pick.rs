@@ -88,7 +88,8 @@ impl Pick {
     ///
     /// `until` bounds the time to connect. Waiting for the response is bounded by the caller, who has a timer already:
     /// dropping this, or the body that comes of it, when `until` has passed counts as the endpoint's failure, and
-    /// earlier as nobody's; as nobody's too where it was [picked in haste](crate::Pool::pick_in_haste).
+    /// earlier as nobody's. Where it was [picked in haste](crate::Pool::pick_in_haste) it is the endpoint's only if
+    /// nobody else is answered either.
     pub async fn send<B>(
         self,
         request: Request<B>,
@@ -227,10 +228,10 @@ impl Ready {
             let settings = self.lease.endpoint().settings.load();
             settings.failure_statuses.contains(&status.as_u16())
         };
-        if failed {
-            Verdict::Failure
-        } else {
-            Verdict::Success
+        match failed {
+            true if status == StatusCode::SERVICE_UNAVAILABLE => Verdict::Overrun,
+            true => Verdict::Failure,
+            false => Verdict::Success,
         }
     }
 }

@@ -74,12 +74,14 @@ impl Pool {
             meters: Meters::new(registry),
             tasks: tasks.kind(&tables::H2_TASK),
             guarded: Arc::default(),
+            fleet: Arc::default(),
         };
         let mut members = Members::new(spec);
-        let fleet = members.assemble(&Fleet::default(), &common);
+        let fleet = Arc::new(members.assemble(&Fleet::default(), &common));
+        common.fleet.store(Arc::new(Arc::downgrade(&fleet)));
         Arc::new(Self {
             members: Lock::new(&tables::MEMBERS, members),
-            fleet: ArcSwap::from_pointee(fleet),
+            fleet: ArcSwap::new(fleet),
             turns: Lock::new(&tables::TURNS, Turns::default()),
             common,
             tasks,
@@ -123,6 +125,8 @@ impl Pool {
         let before = self.fleet.load_full();
         let fleet = Arc::new(members.assemble(&before, &self.common));
         self.fleet.store(fleet.clone());
+        let others = Arc::new(Arc::downgrade(&fleet));
+        self.common.fleet.store(others);
         // Only now: who finds everybody gone looks again, and finds the others.
         fleet.dismiss(&before);
     }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use concurrency_gate::{Breaker, BreakerConfig, BreakerState, Outcome, Passage};
 
+use crate::doubt::Doubt;
+
 /// The breaker and its counts. Pure: told the time, like the machine inside.
 #[derive(Debug)]
 pub(crate) struct Record {
@@ -16,6 +18,7 @@ pub(crate) struct Record {
     /// When somebody may be let in as a probe.
     probe_at: Duration,
     failures: u64,
+    doubt: Doubt,
 }
 
 /// How somebody was let in.
@@ -42,6 +45,13 @@ pub(crate) enum Verdict {
     Failure,
     /// Nothing can be said: the client left, or nothing was sent.
     Nothing,
+    /// It said that it has too much to do, while others were inside.
+    Overrun,
+    /// Its caller left sooner than an endpoint is to answer, after so long, where answers usually take so long.
+    CutShort {
+        waited: Duration,
+        usual: Option<Duration>,
+    },
 }
 
 impl Record {
@@ -53,6 +63,7 @@ impl Record {
             probes: 0,
             probe_at: Duration::ZERO,
             failures: 0,
+            doubt: Doubt::default(),
         }
     }
 
@@ -119,7 +130,12 @@ impl Record {
         }
     }
 
-    /// Hears what became of an admission; true if that has opened the breaker.
+    /// What a verdict comes to, after those before it: a success, a failure or nothing.
+    pub(crate) fn weigh(&mut self, now: Duration, verdict: Verdict) -> Verdict {
+        self.doubt.weigh(now, verdict)
+    }
+
+    /// Hears what became of an admission, as it was weighed; true if that has opened the breaker.
     pub(crate) fn settle(&mut self, now: Duration, admission: Admission, verdict: Verdict) -> bool {
         let before = self.breaker.epoch();
         let awaited = admission.probe.is_some()
@@ -135,7 +151,7 @@ impl Record {
                 self.failures += 1;
                 Outcome::Failure
             }
-            Verdict::Nothing => {
+            Verdict::Nothing | Verdict::Overrun | Verdict::CutShort { .. } => {
                 if awaited {
                     self.breaker.forget_probe(admission.epoch);
                 }

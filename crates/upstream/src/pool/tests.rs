@@ -8,6 +8,7 @@ use http::Request;
 
 mod choice;
 mod connections;
+mod doubts;
 mod exchanges;
 mod faults;
 mod shared;
