@@ -161,6 +161,22 @@ impl Adaptive {
         }
     }
 
+    /// Hears that the service has sent a piece of work away since it has too much to do: it had it for so long, with so
+    /// many inside.
+    pub fn overrun(&mut self, now: Duration, held: Duration, in_flight: u32) {
+        let failed = Sample {
+            now,
+            hold: held,
+            in_flight,
+            outcome: Outcome::Failure,
+        };
+        match &mut self.0 {
+            Machine::Aimd(machine) => machine.record(failed),
+            Machine::Gradient(machine) => machine.record(failed),
+            Machine::Guarded(machine) => machine.overrun(now, held, in_flight),
+        }
+    }
+
     /// What the limit should be now.
     pub fn limit(&self) -> u32 {
         match &self.0 {

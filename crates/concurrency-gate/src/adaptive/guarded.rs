@@ -3,6 +3,7 @@
 //! Outcomes are gathered for a window. What was slower than undisturbed work is delay, and the share of it in the hold
 //! time is the share of the limit that only waits behind the gate. Then:
 //! - failures: the limit shrinks;
+//! - work that is sent away, since there is no place for it: see [`refused`];
 //! - no delay, and the limit is used: a step up, the larger the more have paid before. If throughput does not follow,
 //!   it is taken back; if delay came instead, so may have been there before, and a step down is tried;
 //! - more delay than may stand: a step down, to where the delay should end. While throughput holds it goes on; if
@@ -21,15 +22,18 @@
 use std::time::Duration;
 
 use super::{Bounds, Level, Sample};
+use crate::breaker::Outcome;
 use calm::Calm;
 use kinds::Kinds;
 use listen::by_degrees;
+use refused::Refused;
 use step::{Descent, Growth, Pause, Step};
 use window::{Seen, Window};
 
 mod calm;
 mod kinds;
 mod listen;
+mod refused;
 mod step;
 mod window;
 
@@ -91,6 +95,7 @@ pub(super) struct Guarded {
     /// When to grow again after growth that did not pay, and when to look again whether delay is what it seems.
     grow: Pause,
     check: Pause,
+    refused: Refused,
 }
 
 impl Guarded {
@@ -108,39 +113,49 @@ impl Guarded {
             ceiling: None,
             grow: Pause::NONE,
             check: Pause::NONE,
+            refused: Refused::NONE,
         }
     }
 
     pub(super) fn record(&mut self, kind: u64, sample: Sample) {
         let slow = self.last.map_or(1.0, |last| last.mean);
-        let usual_s = self.kinds.usual_s(kind, sample.hold, slow);
+        let usual_s = match sample.outcome {
+            Outcome::Success => self.kinds.usual_s(kind, sample.hold, slow),
+            // It does not say how long such work takes.
+            Outcome::Failure => sample.hold.as_secs_f64(),
+        };
         self.window.add(sample, usual_s);
         self.listen(&sample, usual_s);
-        let Some(seen) = self.window.look(sample.now) else {
+        self.look(sample.now, sample.in_flight);
+    }
+
+    /// Ends the window, if enough was seen in it.
+    fn look(&mut self, now: Duration, in_flight: u32) {
+        let Some(seen) = self.window.look(now) else {
             return;
         };
         if !seen.is_late && !self.is_clear(&seen) {
             return;
         }
-        self.window.restart(sample.now);
+        self.window.restart(now);
         let before = self.level.whole();
         self.judge(&seen);
         self.last = Some(seen);
         let at_ease = self.calm.is_some_and(|calm| calm.any_delay(&seen) <= 0.0);
         self.kinds.compare(at_ease);
         if self.level.whole() != before {
-            self.settle(&sample, seen.held_s);
+            self.settle(now, in_flight, seen.held_s);
         }
     }
 
-    fn settle(&mut self, sample: &Sample, held_s: f64) {
-        let inside = sample.in_flight.max(self.level.whole());
-        self.window.settle(sample.now, inside, held_s);
+    fn settle(&mut self, now: Duration, in_flight: u32, held_s: f64) {
+        let inside = in_flight.max(self.level.whole());
+        self.window.settle(now, inside, held_s);
     }
 
     /// The larger what is looked for, the sooner it is certain.
     fn is_clear(&self, seen: &Seen) -> bool {
-        if seen.failed > DROPS {
+        if seen.failed > DROPS || self.refused.is_new(seen) {
             return true;
         }
         let Some(calm) = self.calm else {
@@ -150,7 +165,7 @@ impl Guarded {
         let (error, clear) = match self.step {
             Step::Up(growth) => (known, self.level.exact / growth.before - 1.0),
             Step::Down(descent) => (known, 1.0 - self.level.exact / descent.before),
-            Step::None | Step::Suspect | Step::Fall { .. } => {
+            Step::None | Step::Suspect | Step::Fall { .. } | Step::Shed(_) => {
                 (calm.error(seen), calm.delay(seen) - TARGET_MOST)
             }
         };
@@ -160,6 +175,14 @@ impl Guarded {
     fn judge(&mut self, seen: &Seen) {
         if seen.failed > DROPS {
             return self.shrink();
+        }
+        if let Step::Shed(shed) = self.step {
+            self.step = Step::None;
+            if !self.judge_shed(seen, shed) {
+                return;
+            }
+        } else if self.sheds(seen) {
+            return;
         }
         let calm = self.calm.get_or_insert(Calm::new(seen));
         if !seen.has_used(self.level.whole()) {
@@ -173,7 +196,7 @@ impl Guarded {
             Step::Up(growth) => self.judge_growth(seen, growth),
             Step::Down(descent) => self.judge_descent(seen, descent),
             Step::Fall { from, slower } => self.judge_fall(seen, from, slower),
-            Step::None => self.choose(seen, false),
+            Step::None | Step::Shed(_) => self.choose(seen, false),
             Step::Suspect => self.choose(seen, true),
         }
     }
@@ -228,6 +251,7 @@ impl Guarded {
         self.level.set(before + step.max(1.0));
         let goal = self.level.exact;
         if goal > before {
+            self.refused.begin_step();
             let (by_degrees, each) = by_degrees(before, seen.evenness);
             if by_degrees {
                 self.level.set(before);

@@ -44,6 +44,7 @@ impl Guarded {
         if sample.outcome == Outcome::Failure {
             return;
         }
+        self.refused.hear_success();
         let slow = sample.hold.as_secs_f64() / usual_s;
         // A wait that is hardly seen in what takes long shows in what is quick.
         let says = (last.quick_s / usual_s).min(1.0);
@@ -61,7 +62,7 @@ impl Guarded {
                 self.step = Step::None;
                 self.growth = GROWTH;
                 self.grow.begin();
-                self.anew(sample, sample.hold.as_secs_f64());
+                self.anew(sample.now, sample.in_flight, sample.hold.as_secs_f64());
             }
             Step::Up(mut growth) if self.level.exact < growth.goal => {
                 let since = *growth.since.get_or_insert(sample.now);
@@ -71,7 +72,7 @@ impl Guarded {
                     growth.goal = self.level.exact;
                 }
                 self.step = Step::Up(growth);
-                self.anew(sample, last.held_s);
+                self.anew(sample.now, sample.in_flight, last.held_s);
             }
             Step::Up(_) => {}
             _ if last.evenness < EVEN => self.fall(sample, &last, readily / calm.mean()),
@@ -97,7 +98,7 @@ impl Guarded {
                 from,
                 slower: slower.max(most),
             };
-            self.anew(sample, last.held_s);
+            self.anew(sample.now, sample.in_flight, last.held_s);
         }
     }
 
@@ -116,8 +117,8 @@ impl Guarded {
     }
 
     /// Another limit: what is inside goes first, then a window begins.
-    fn anew(&mut self, sample: &Sample, held_s: f64) {
-        self.window.restart(sample.now);
-        self.settle(sample, held_s);
+    pub(super) fn anew(&mut self, now: Duration, in_flight: u32, held_s: f64) {
+        self.window.restart(now);
+        self.settle(now, in_flight, held_s);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::refused::Shed;
+
 /// The shortest and the longest pause between two tries, in windows.
 const PAUSE_MIN: u32 = 8;
 const PAUSE_MAX: u32 = 64;
@@ -38,6 +40,8 @@ pub(super) enum Step {
     Suspect,
     Up(Growth),
     Down(Descent),
+    /// Because so many were sent away.
+    Shed(Shed),
     /// At once, from there, since the latest were so many times slower than undisturbed.
     Fall {
         from: f64,

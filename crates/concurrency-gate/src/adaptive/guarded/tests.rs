@@ -1,6 +1,5 @@
 use super::*;
 use crate::adaptive::{Adaptive, Policy};
-use crate::breaker::Outcome;
 use mix::{Manner, Mix, Tenant};
 use origin::{Nature, Origin, Report, World, median};
 use std::cell::{Cell, RefCell};
@@ -18,6 +17,9 @@ const ORIGIN: Origin = Origin {
     places: 32,
     service_ms: 20.0,
     nature: Nature::Even,
+    refuses: false,
+    failing: 0.0,
+    refusal_ms: 0.3,
 };
 
 /// Phases of eight seconds each, all with more to do than is possible.
@@ -74,6 +76,83 @@ fn small_and_large_origins_are_found_from_the_same_start() {
             ..ORIGIN
         };
         through("gate sizes", &[origin], is_found);
+    }
+}
+
+/// Three times as many come as there is room for, and who finds none is sent away by the origin.
+fn is_found_by_refusals(load: f64, phases: &[Origin]) {
+    testkit::sim::run("gate refusals", SEEDS, |rng| {
+        let machine = Adaptive::new(&Policy::guarded(BOUNDS), FIRST).expect("it adapts");
+        let mut world = World::new(machine, rng.fork());
+        for origin in phases {
+            let report = world.run(*origin, load * origin.per_s(), 13);
+            assert!(report.goodput >= 0.94, "{origin:?}: {report:?}");
+            assert!(report.failed <= 0.02, "{origin:?}: {report:?}");
+        }
+    });
+}
+
+// req: GT-12
+#[test]
+fn an_origin_that_sends_away_at_once_whom_it_has_no_place_for_is_hardly_sent_any() {
+    let many = Origin {
+        refuses: true,
+        ..ORIGIN
+    };
+    let few = Origin { places: 8, ..many };
+    for load in [1.2, 3.0] {
+        is_found_by_refusals(load, &[many, few, many]);
+    }
+}
+
+/// It has learnt what the origin can do; then so many are sent away however few are inside, from that limit on. At least
+/// this share of what the places can do that they leave is done.
+fn goes_on_though_refused(failing: f64, refusal_ms: f64, (limit, least): (u32, f64)) {
+    testkit::sim::run("gate refused", SEEDS, |rng| {
+        let machine = Adaptive::new(&Policy::guarded(BOUNDS), FIRST).expect("it adapts");
+        let mut world = World::new(machine, rng.fork());
+        world.run(ORIGIN, LOAD * ORIGIN.per_s(), 8);
+        world.machine.set(limit);
+        let origin = Origin {
+            failing,
+            refusal_ms,
+            ..ORIGIN
+        };
+        let report = world.run(origin, 2.0 * origin.per_s() / (1.0 - failing), 20);
+        let worked_on = (1.0 - failing) * origin.service_ms;
+        let left = worked_on / (worked_on + failing * refusal_ms);
+        let law = report.goodput >= least * left;
+        assert!(law, "{origin:?} from {limit}: {report:?}");
+    });
+}
+
+// req: GT-12
+#[test]
+fn what_is_sent_away_however_few_are_inside_is_no_reason_to_let_fewer_in() {
+    for failing in [0.01, 0.03, 0.07, 0.3, 0.6] {
+        for refusal_ms in [0.3, 15.0] {
+            goes_on_though_refused(failing, refusal_ms, (32, 0.9));
+        }
+    }
+}
+
+// req: GT-12
+#[test]
+fn what_is_sent_away_however_few_are_inside_keeps_no_limit_low() {
+    for failing in [0.01, 0.03, 0.3] {
+        goes_on_though_refused(failing, 0.3, (1, 0.6));
+        goes_on_though_refused(failing, 0.3, (FIRST, 0.9));
+    }
+}
+
+// req: GT-12
+#[test]
+fn nothing_but_refusals_moves_no_limit() {
+    let mut machine = Adaptive::new(&Policy::guarded(BOUNDS), FIRST).expect("it adapts");
+    for n in 0..10_000 {
+        let now = Duration::from_millis(n);
+        machine.overrun(now, Duration::from_micros(300), FIRST);
+        assert_eq!(machine.limit(), FIRST);
     }
 }
 

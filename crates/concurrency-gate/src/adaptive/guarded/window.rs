@@ -37,6 +37,9 @@ pub(super) struct Window {
     since: Option<Duration>,
     successes: u32,
     failures: u32,
+    /// Sent away, and with how few inside.
+    refused: u32,
+    refused_inside: u32,
     /// In seconds.
     hold_sum_s: f64,
     hold_square_sum: f64,
@@ -61,6 +64,12 @@ struct Class {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub(super) failed: f64,
+    /// The share that was sent away, its standard error, and with how few inside.
+    pub(super) refused: f64,
+    pub(super) refused_error: f64,
+    pub(super) refused_inside: f64,
+    /// How many of those inside are worked on.
+    pub(super) inside: f64,
     /// How long work took, in what is usual for each.
     pub(super) mean: f64,
     /// The mean of the quickest.
@@ -99,6 +108,8 @@ impl Window {
             since: None,
             successes: 0,
             failures: 0,
+            refused: 0,
+            refused_inside: u32::MAX,
             hold_sum_s: 0.0,
             hold_square_sum: 0.0,
             usual_sum_s: 0.0,
@@ -146,10 +157,28 @@ impl Window {
         class.sum += times as f32;
     }
 
+    /// One was sent away. What is nothing but that is no window: it says nothing about how much is too much.
+    pub(super) fn add_refused(&mut self, now: Duration, held: Duration, in_flight: u32) {
+        let Some(since) = self.since else {
+            return;
+        };
+        if self.successes + self.failures == 0 && now.saturating_sub(since) >= self.length {
+            return self.restart(now);
+        }
+        // What came in before the window tells of the limit before this one.
+        if now.saturating_sub(held) >= since {
+            self.refused += 1;
+            self.refused_inside = self.refused_inside.min(in_flight);
+        }
+    }
+
     /// What was seen, if it is enough to look at.
     pub(super) fn look(&self, now: Duration) -> Option<Seen> {
         let passed = now.saturating_sub(self.since?);
-        let samples = self.successes + self.failures;
+        if self.successes + self.failures == 0 {
+            return None;
+        }
+        let samples = self.successes + self.failures + self.refused;
         let rounds = self.in_flight_peak.saturating_mul(ROUNDS_MIN);
         let least = self.length.max(span(self.held_s()));
         let enough = passed >= least && samples >= SAMPLES_MIN.max(rounds);
@@ -160,7 +189,8 @@ impl Window {
     fn is_known(&self, passed: Duration) -> bool {
         let in_flight = self.in_flight_sum as f64 / f64::from(self.successes + self.failures);
         let ended = self.hold_sum_s / passed.as_secs_f64();
-        passed >= SPAN_MAX || self.failures > self.successes || ended >= KNOWN * in_flight
+        let spoilt = self.failures + self.refused > self.successes;
+        passed >= SPAN_MAX || spoilt || ended >= KNOWN * in_flight
     }
 
     /// The next one begins.
@@ -193,8 +223,14 @@ impl Window {
         let mean_s = self.hold_sum_s.max(SHORTEST_S) / successes;
         let usual_s = self.usual_sum_s.max(SHORTEST_S) / successes;
         let in_flight_mean = self.in_flight_sum as f64 / samples;
+        let all = samples + f64::from(self.refused);
+        let refused = f64::from(self.refused) / all;
         Seen {
             failed: f64::from(self.failures) / samples,
+            refused,
+            refused_error: (refused / all).sqrt(),
+            refused_inside: f64::from(self.refused_inside),
+            inside: self.hold_sum_s / passed.as_secs_f64(),
             mean,
             quick,
             quick_error,

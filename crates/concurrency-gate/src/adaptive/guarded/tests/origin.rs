@@ -20,6 +20,12 @@ pub(super) struct Origin {
     pub(super) places: u32,
     pub(super) service_ms: f64,
     pub(super) nature: Nature,
+    /// Whether it sends away at once whom it has no place for, instead of letting them wait.
+    pub(super) refuses: bool,
+    /// The share that it sends away, however few are inside.
+    pub(super) failing: f64,
+    /// How long it takes to be sent away.
+    pub(super) refusal_ms: f64,
 }
 
 /// How service times vary about their mean.
@@ -45,6 +51,8 @@ pub(super) struct Report {
     pub(super) delay: f64,
     /// The median limit, as a share of the places.
     pub(super) limit: f64,
+    /// The share of what was let in that failed.
+    pub(super) failed: f64,
 }
 
 pub(super) struct World {
@@ -63,6 +71,8 @@ pub(super) struct World {
 enum Event {
     /// Let in and begun at.
     Done(Duration, Duration),
+    /// Let in, and sent away.
+    Failed(Duration),
     Arrival,
 }
 
@@ -104,6 +114,7 @@ impl World {
         let counted = self.now + SETTLED;
         let end = self.now + Duration::from_secs(seconds);
         let (mut delays_s, mut limits) = (Vec::new(), Vec::new());
+        let mut failed = 0;
         while let Some(&Reverse((now, event))) = self.events.peek()
             && now < end
         {
@@ -117,18 +128,27 @@ impl World {
                     self.events.push(Reverse((next, Event::Arrival)));
                 }
                 Event::Done(admitted, began) => {
+                    self.busy -= 1;
                     self.done(admitted);
                     if now >= counted {
                         delays_s.push((began - admitted).as_secs_f64());
                         limits.push(f64::from(self.machine.limit()));
                     }
                 }
+                Event::Failed(admitted) => {
+                    let held = now - admitted;
+                    self.machine.overrun(now, held, self.in_flight);
+                    self.in_flight -= 1;
+                    failed += usize::from(now >= counted);
+                }
             }
             self.let_in(origin);
         }
         self.now = end;
         let possible = per_s.min(origin.per_s()) * (end - counted).as_secs_f64();
+        let ended = (delays_s.len() + failed).max(1);
         Report {
+            failed: failed as f64 / ended as f64,
             goodput: delays_s.len() as f64 / possible,
             delay: 1.0 + median(delays_s) * 1e3 / origin.service_ms,
             limit: median(limits) / f64::from(origin.places),
@@ -142,7 +162,6 @@ impl World {
             in_flight: self.in_flight,
             outcome: Outcome::Success,
         });
-        self.busy -= 1;
         self.in_flight -= 1;
     }
 
@@ -150,7 +169,11 @@ impl World {
         while self.in_flight < self.machine.limit() && self.before_gate > 0 {
             self.before_gate -= 1;
             self.in_flight += 1;
-            self.behind_gate.push_back(self.now);
+            if self.rng.f64() < origin.failing {
+                self.fail(self.now, origin);
+            } else {
+                self.behind_gate.push_back(self.now);
+            }
         }
         while self.busy < origin.places
             && let Some(admitted) = self.behind_gate.pop_front()
@@ -160,6 +183,17 @@ impl World {
             self.events
                 .push(Reverse((done, Event::Done(admitted, self.now))));
         }
+        while origin.refuses
+            && let Some(admitted) = self.behind_gate.pop_front()
+        {
+            self.fail(admitted, origin);
+        }
+    }
+
+    fn fail(&mut self, admitted: Duration, origin: Origin) {
+        let took = Duration::from_secs_f64(origin.refusal_ms / 1e3);
+        let failed = (self.now + took, Event::Failed(admitted));
+        self.events.push(Reverse(failed));
     }
 }
 
