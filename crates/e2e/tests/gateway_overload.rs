@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use e2e::gateway::{Gateway, PATIENCE, to};
+use e2e::gateway::{Gateway, PATIENCE, TRUSTED, to};
 use testkit::load::{Load, Stream, StreamReport};
 use testkit::upstream::{Reply, Upstream};
 
@@ -55,4 +55,66 @@ async fn at_twice_the_capacity_the_work_goes_on_and_refusals_are_quick() {
         }
         assert!(shown, "{dispatch}: in none of {TRIES} tries");
     }
+}
+
+/// Four tenants' worth of what an origin of 8 places and 40 ms can do, which has no limit configured: how a polite one
+/// of them fared in the last four of six seconds, and how many answers of the origin's own were refusals.
+async fn beside_a_crowd(origin: &Upstream, crowd: (f64, Duration)) -> (StreamReport, StreamReport) {
+    origin.set_default(Reply::default().delay(ms(40)));
+    origin.set_places(8);
+    let section = format!(
+        "{TRUSTED}[gateway.access_log]\nlevel = \"off\"\n{}",
+        to(origin.addr(), "")
+    );
+    let gateway = Gateway::start(&section).await;
+    let load = |name: &str, per_s: f64, leaves_after: Duration| {
+        Load::new(gateway.door)
+            .stream(Stream::new(name, per_s).tenant(name))
+            .duration(Duration::from_secs(6))
+            .warm_up(ms(2_000))
+            .timeout(leaves_after)
+    };
+    let (per_s, leaves_after) = crowd;
+    let (polite, crowd) = tokio::join!(
+        load("polite", 20.0, PATIENCE).run(),
+        load("crowd", per_s, leaves_after).run()
+    );
+    println!("{polite}{crowd}");
+    (
+        polite.stream("polite").clone(),
+        crowd.stream("crowd").clone(),
+    )
+}
+
+// req: GW-07, GT-12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_origin_that_refuses_at_once_is_asked_for_no_more_than_it_can_do() {
+    let mut shown = false;
+    for _ in 0..TRIES {
+        let origin = Upstream::start().await.expect("a free port");
+        origin.refuse_beyond_places();
+        let (polite, crowd) = beside_a_crowd(&origin, (600.0, PATIENCE)).await;
+        let refused = crowd.by_status.get(&503).copied().unwrap_or(0);
+        shown = polite.ok * 100 >= polite.intended * 95 && crowd.ok >= 520 && refused <= 120;
+        if shown {
+            break;
+        }
+    }
+    assert!(shown, "in none of {TRIES} tries");
+}
+
+// req: GW-09, AC-05
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_leaves_before_its_answer_keeps_nobody_else_from_theirs() {
+    let mut shown = false;
+    for _ in 0..TRIES {
+        let origin = Upstream::start().await.expect("a free port");
+        let (polite, crowd) = beside_a_crowd(&origin, (600.0, ms(20))).await;
+        assert_eq!(crowd.ok, 0, "it never waits for the end");
+        shown = polite.ok * 100 >= polite.intended * 95;
+        if shown {
+            break;
+        }
+    }
+    assert!(shown, "in none of {TRIES} tries");
 }

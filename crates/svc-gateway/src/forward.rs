@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::HeaderMap;
-use http::{HeaderName, Method, Response, Uri};
+use http::{HeaderName, Method, Response, StatusCode, Uri};
 use http1_wire::spare;
 use kernel::backoff::Backoff;
 use tokio::time::Instant;
@@ -206,6 +206,10 @@ impl Call {
             more: &self.more,
         };
         let sent = ready.ask(ask, payload, self.until).await.map(Box::new);
+        if sent.as_ref().is_ok_and(|answer| says_overrun(answer)) {
+            let body = &self.backend.body;
+            body.slots.overrun(body.timeline.at(now));
+        }
         match sent {
             Ok(answer) if !self.route.retry.on_status.contains(&answer.status()) => {
                 self.answered();
@@ -240,6 +244,11 @@ impl Call {
             }
         })
     }
+}
+
+/// Whether an answer says that the upstream has too much to do. That a caller asks for too much is another thing.
+fn says_overrun(answer: &Response<Reply>) -> bool {
+    answer.status() == StatusCode::SERVICE_UNAVAILABLE
 }
 
 /// What came of one try.

@@ -196,6 +196,11 @@ impl Journey {
             None => self.plan.shared.timeline.now(),
         };
         self.times.upstream = self.seen.saturating_sub(self.times.since);
+        if self.tries > 1
+            && let Some(place) = &mut self.place
+        {
+            place.earlier = self.times.upstream.saturating_sub(timing.first_byte);
+        }
         if let Some(backend) = &self.backend {
             let took = self.times.upstream.as_secs_f64();
             backend.metrics.seconds.observe(took);
@@ -259,9 +264,11 @@ impl Journey {
     }
 
     /// The answer's body has ended as it should, at the moment the clock was last read. An upstream's own error says
-    /// nothing about how many requests it can do with; its breaker hears of it.
+    /// nothing about how many requests it can do with, unless it is that there are too many, which has been heard;
+    /// its breaker hears of it.
     pub(crate) fn finish(&mut self) {
-        self.settle((self.status < 500).then_some(Outcome::Success));
+        let worked_on = self.status < 500 && self.status != 429;
+        self.settle(worked_on.then_some(Outcome::Success));
     }
 
     /// It ends here, for this reason.
@@ -272,7 +279,7 @@ impl Journey {
         self.reason = refusal.reason();
         self.note_refusal();
         let outcome = match refusal {
-            // Less time than it usually takes says nothing about the upstream.
+            // Less time than it usually takes, or than it is to have, says nothing about the upstream.
             Refusal::DeadlineUpstream if !self.had_its_time() => None,
             Refusal::DeadlineUpstream
             | Refusal::Unreachable
@@ -311,12 +318,14 @@ impl Journey {
         self.step == Step::Answer && given_up.contains(&self.reason)
     }
 
-    /// Whether it has held its place for as long as others do.
+    /// Whether it has held its place for as long as others do, and its caller waited as long as a route lets anybody.
     fn had_its_time(&self) -> bool {
         let (Some(place), Some(backend)) = (&self.place, &self.backend) else {
             return true;
         };
+        let enough = self.route.as_ref().map(|route| route.enough());
         self.seen.saturating_sub(place.since) > backend.body.usual.get()
+            && enough.is_none_or(|enough| self.seen.saturating_sub(self.began) >= enough)
     }
 
     fn note_refusal(&self) {
@@ -331,17 +340,25 @@ impl Journey {
         let now = self.seen;
         if let (Some(mut place), Some(backend)) = (self.place.take(), &self.backend) {
             let lasting = &backend.body;
+            let held = now.saturating_sub(place.since);
+            let usual = lasting.usual.get();
+            let left_behind = self.is_left_behind();
+            // What was given up would have taken longer still; the pauses between tries are not the upstream's.
+            let slow = outcome.is_none()
+                && left_behind
+                && self.tries == 1
+                && place.is_overdue(held, usual);
+            let outcome = outcome.or(slow.then_some(Outcome::Success));
             if outcome == Some(Outcome::Success) {
-                lasting.usual.note(now.saturating_sub(place.since));
+                lasting.usual.note(held.saturating_sub(place.earlier));
             }
             let route = self.route.as_ref();
             let (route, cost) = route.map_or((0, 1), |route| (route.index, route.cost));
-            let left = self.is_left_behind().then(|| place.aftermath(now));
+            let left = left_behind.then(|| place.aftermath(now, usual));
             match left.flatten() {
                 // Who gives up what it has begun pays for it all the same.
                 Some(left) => {
-                    let hold = now.saturating_sub(place.since) + left;
-                    self.paid = Some(place.bill(hold, cost, lasting.usual.get()));
+                    self.paid = Some(place.bill(held + left, cost, lasting.usual.get()));
                     self.plan.shared.linger(place, left);
                 }
                 None => {

@@ -196,6 +196,7 @@ impl Slots {
             real_cost: None,
             ended_at: None,
             since,
+            earlier: Duration::ZERO,
         }
     }
 
@@ -295,12 +296,16 @@ impl Slots {
         let hold = now.saturating_sub(place.since);
         // What was given up says nothing about the upstream.
         if let Some(outcome) = outcome {
-            self.tenants.note(place.seat, hold);
-            self.reserve.note(hold, place.sparse);
+            let worked = hold.saturating_sub(place.earlier);
+            // What failed at once does not say how long work takes.
+            if outcome == Outcome::Success || place.is_overdue(hold, usual) {
+                self.tenants.note(place.seat, worked);
+                self.reserve.note(worked, place.sparse);
+            }
             let kind = place.tenant ^ (route as u64).rotate_right(16);
             let sample = Sample {
                 now,
-                hold,
+                hold: worked,
                 in_flight: self.in_use(),
                 outcome,
             };
@@ -308,6 +313,17 @@ impl Slots {
         }
         place.ended_at = Some(now);
         place.bill(hold, cost, usual)
+    }
+
+    /// The upstream said of a request that was sent to it then that it has too much to do.
+    pub(crate) fn overrun(&self, sent_at: Duration) {
+        let now = self.timeline.now();
+        let mut search = self.search.lock();
+        let Some(adaptive) = search.adaptive.as_mut() else {
+            return;
+        };
+        adaptive.overrun(now, now.saturating_sub(sent_at), self.in_use());
+        self.resize(adaptive.limit());
     }
 
     fn learn(&self, kind: u64, sample: Sample) {

@@ -17,6 +17,8 @@ const MOST: f64 = 64.0;
 /// What takes about as long as usual costs the same: a turn pays for one such request, and who costs a hair more than
 /// that would have to leave out turns for it.
 const ORDINARY: RangeInclusive<f64> = 0.7..=1.4;
+/// What takes so many times as long as others is overdue.
+const OVERDUE: u32 = 2;
 /// Work that would have been over so soon is not waited for.
 const SHORT_AFTERMATH: Duration = Duration::from_millis(2);
 /// And none is waited for longer than this.
@@ -35,6 +37,8 @@ pub(crate) struct Place {
     /// When it was given back, if that is known.
     pub(super) ended_at: Option<Duration>,
     pub(crate) since: Duration,
+    /// How much of the time since then went to tries that brought nothing, and to pauses between them.
+    pub(crate) earlier: Duration,
 }
 
 impl Drop for Place {
@@ -61,15 +65,26 @@ impl Place {
         *self.real_cost.insert(price_of(hold, cost, usual))
     }
 
+    /// Whether it has been held for clearly longer than others of its tenant are; or than others are at all.
+    pub(crate) fn is_overdue(&self, held: Duration, usual: Duration) -> bool {
+        let hold = self.slots.tenants.hold(self.seat);
+        held > hold.unwrap_or(usual) * OVERDUE
+    }
+
     /// Nothing was done in it.
     pub(crate) fn unused(mut self) {
         self.real_cost = Some(0);
     }
 
-    /// How long an upstream that does not notice may still be busy with work that nobody waits for any more.
-    pub(crate) fn aftermath(&self, now: Duration) -> Option<Duration> {
-        let usual = self.slots.tenants.hold(self.seat)?;
-        let left = usual.checked_sub(now.saturating_sub(self.since))?;
+    /// How long an upstream that does not notice may still be busy with work that nobody waits for any more. Who does
+    /// not wait for the end is taken to ask for what takes as long as others have had to wait at the worst.
+    pub(crate) fn aftermath(&self, now: Duration, usual: Duration) -> Option<Duration> {
+        let held = now.saturating_sub(self.since);
+        let left = self
+            .slots
+            .tenants
+            .presume(self.seat, held, usual)
+            .checked_sub(held)?;
         (left >= SHORT_AFTERMATH).then(|| left.min(LONGEST_AFTERMATH))
     }
 }

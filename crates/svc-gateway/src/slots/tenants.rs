@@ -37,10 +37,12 @@ const NOBODY: u64 = 0;
 pub(super) struct Seat(u32);
 
 /// Who is given all of its share may ask no more often than it is served: less is less than this part of it.
-const CLEARLY_LESS: (u64, u64) = (3, 4);
+const CLEARLY_LESS: f64 = 0.75;
 /// How many gaps between requests are averaged, and how much longer than they are one may count: who comes back after
 /// hours asks for as much as it did before.
 const GAPS: u32 = 32;
+/// How many times as long as its others one is presumed to take, at the most.
+const PRESUMED_MAX: u32 = 32;
 const GAP_FACTOR: u32 = 4;
 const GAP_LEAST_US: u32 = 1_000;
 /// No clock is read earlier than this before it is looked at.
@@ -62,6 +64,8 @@ struct Entry {
     began_ms: [AtomicU32; RECENT],
     /// How long its requests take, in microseconds: each moves it an eighth of the way. Zero until known.
     hold_us: AtomicU32,
+    /// How long those are presumed to take that are given up later than others of it end.
+    presumed_us: AtomicU32,
     /// When the last of them came, and how long after another they come, in microseconds, round and round.
     asked_us: AtomicU32,
     gap_us: AtomicU32,
@@ -93,13 +97,13 @@ impl Tenants {
         if among < 2 {
             return false;
         }
-        if asked < (places / among).max(LEAST_PART) {
+        if asked < LEAST_PART || u64::from(asked) * u64::from(among) < u64::from(places) {
             return true;
         }
         // It has something running or waiting, and so is among them, unless it has begun only just now.
         let all = self.weights.load(Ordering::Relaxed).max(weight).max(1);
-        let share = u64::from(places) * u64::from(weight) / u64::from(all);
-        u64::from(running) < share && entry.asks_for_less_than(share)
+        let share = f64::from(places) * f64::from(weight) / f64::from(all);
+        f64::from(running) < share && entry.asks_for_less_than(share)
     }
 
     /// How long one more request of the tenant would wait, as far as its own requests tell.
@@ -204,6 +208,20 @@ impl Tenants {
         known.store(next.max(1), Ordering::Relaxed);
     }
 
+    /// How long one of its requests would have taken that was given up after so long, where others usually take so
+    /// long. One that took longer than its others already is none like them.
+    pub(super) fn presume(&self, seat: Seat, held: Duration, usual: Duration) -> Duration {
+        let entry = self.at(seat);
+        let own = entry.hold();
+        if let Some(own) = own.filter(|own| held < *own) {
+            return own;
+        }
+        let usual = u32::try_from(usual.as_micros()).unwrap_or(u32::MAX);
+        let before = entry.presumed_us.fetch_max(usual, Ordering::Relaxed);
+        let presumed = Duration::from_micros(before.max(usual).into());
+        own.map_or(presumed, |own| presumed.min(own * PRESUMED_MAX))
+    }
+
     /// How long its requests take, once known.
     pub(super) fn hold(&self, seat: Seat) -> Option<Duration> {
         self.at(seat).hold()
@@ -253,6 +271,7 @@ impl Tenants {
                         .is_ok();
                 if taken {
                     self.at(seat).hold_us.store(0, relaxed);
+                    self.at(seat).presumed_us.store(0, relaxed);
                     self.at(seat).gap_us.store(0, relaxed);
                     self.at(seat).asked_us.store(NEVER, relaxed);
                 }
@@ -302,11 +321,10 @@ impl Entry {
     }
 
     /// Whether the requests that come need clearly fewer places than that, as long as they take.
-    fn asks_for_less_than(&self, places: u64) -> bool {
-        let hold = u64::from(self.hold_us.load(Ordering::Relaxed));
-        let gap = u64::from(self.gap_us.load(Ordering::Relaxed));
-        let (part, whole) = CLEARLY_LESS;
-        0 < hold && hold * whole < gap * part * places
+    fn asks_for_less_than(&self, places: f64) -> bool {
+        let hold = f64::from(self.hold_us.load(Ordering::Relaxed));
+        let gap = f64::from(self.gap_us.load(Ordering::Relaxed));
+        0.0 < hold && hold < gap * places * CLEARLY_LESS
     }
 
     fn began(&self, number: u32) -> &AtomicU32 {

@@ -193,3 +193,33 @@ fn more_than_a_set_holds_are_counted_with_who_has_least() {
     assert!(crowd.iter().all(|tenant| tenants.running(*tenant) == 0));
     assert_eq!(tenants.active.load(Ordering::Relaxed), 0);
 }
+
+// req: GW-09
+#[test]
+fn who_never_waits_for_the_end_is_presumed_to_take_as_long_as_others_at_their_slowest() {
+    let (tenants, ms) = (Tenants::new(), Duration::from_millis);
+    let seat = tenants.begin(1, 1, ms(0));
+    let presume = |usual| tenants.presume(seat, ms(40), ms(usual));
+    assert_eq!([20, 900, 20].map(presume), [ms(20), ms(900), ms(900)]);
+    tenants.note(seat, ms(50));
+    assert_eq!(presume(900), ms(50), "as its others");
+    let late = tenants.presume(seat, ms(60), ms(20));
+    assert_eq!(late, ms(900), "it is none of those that take 50 ms");
+    (0..100).for_each(|_| tenants.note(seat, ms(1)));
+    let later = tenants.presume(seat, ms(60), ms(20));
+    assert!(later < ms(100), "nor is it one of hours: {later:?}");
+}
+
+// req: AC-05
+#[test]
+fn a_part_that_is_no_whole_number_is_not_rounded_down() {
+    let tenants = Tenants::new();
+    for tenant in 1..=9 {
+        for _ in 0..3 {
+            tenants.begin(tenant, 1, Duration::ZERO);
+        }
+    }
+    let is_sparse = |places| tenants.ask(9, 1, places, Duration::ZERO);
+    assert!(is_sparse(32), "three are less than three and a half");
+    assert!(!is_sparse(27));
+}
