@@ -57,6 +57,11 @@ impl Quota {
         self.rate
     }
 
+    /// Bytes of memory it takes, whatever is checked.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.sets)
+    }
+
     /// How many keys are short of units at this moment.
     pub fn busy_keys(&self, now: Duration) -> usize {
         let now = ticks(now);

@@ -286,7 +286,7 @@ fn tenants(text: &GatewayText, before: Option<&Plan>, now: Duration) -> HashMap<
         let terms = Terms {
             class: class(tenant.class),
             weight: AtomicU32::new(tenant.weight),
-            rate: rate.map(|rate| Rated::new(rate, Whose::Tenant, known, now)),
+            rate: rate.map(|rate| Rated::of_one(rate, Whose::Tenant, known, now)),
         };
         (name.clone(), terms)
     };
@@ -349,7 +349,7 @@ impl Route {
             gate: shared.gates.of(&name, text, shared.timeline.now())?,
             rate: text
                 .rate
-                .map(|rate| Rated::new(&rate, Whose::Route, rated, now)),
+                .map(|rate| Rated::of_one(&rate, Whose::Route, rated, now)),
             identity_required: text.identity.unwrap_or(gateway.identity.required),
             retry: Retry {
                 tries: text.retry.tries,

@@ -10,8 +10,10 @@ use rate_quota::{Allowed, Denied, Quota, Rate};
 
 use crate::config::{QuotaText, RateText};
 
-/// Keys that may be short of units at once, per rate. Others share what is left, so memory never grows.
+/// Keys that may be short of units at once, in a rate of many. Others share what is left, so memory never grows.
 const KEYS: usize = 1 << 16;
+/// A config may hold thousands of rates that are one party's each: such a rate has no room for more.
+const ONE_KEY: usize = 1;
 
 /// Whose rate it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,30 +76,52 @@ const VERIFICATIONS: RateText = RateText {
 impl Quotas {
     /// The rates of a config; what was taken under the one before stays taken.
     pub(crate) fn new(text: &QuotaText, before: Option<&Self>, now: Duration) -> Self {
-        let rated = |text: Option<RateText>, known: Option<&Option<Arc<Rated>>>, whose| {
+        let rated = |text: Option<RateText>, known: Option<&Option<Arc<Rated>>>, whose, keys| {
             let known = known.and_then(Option::as_ref);
-            text.map(|text| Rated::new(&text, whose, known, now))
+            text.map(|text| Rated::new(&text, whose, keys, known, now))
         };
         let verifications = text.verifications_per_ip.unwrap_or(VERIFICATIONS);
         let verified = before.map(|before| &before.verifications);
         Self {
-            everybody: rated(text.global, before.map(|b| &b.everybody), Whose::Everybody),
-            per_address: rated(text.per_ip, before.map(|b| &b.per_address), Whose::Address),
+            everybody: rated(
+                text.global,
+                before.map(|b| &b.everybody),
+                Whose::Everybody,
+                ONE_KEY,
+            ),
+            per_address: rated(
+                text.per_ip,
+                before.map(|b| &b.per_address),
+                Whose::Address,
+                KEYS,
+            ),
             per_tenant: rated(
                 text.per_tenant,
                 before.map(|b| &b.per_tenant),
                 Whose::Tenant,
+                KEYS,
             ),
-            verifications: quota(rate(&verifications), verified, now),
+            verifications: quota(rate(&verifications), KEYS, verified, now),
         }
     }
 }
 
 impl Rated {
-    /// A rate; what was taken under the one before stays taken.
-    pub(crate) fn new(
+    /// A rate that is asked for one key, whichever; what was taken under the one before stays taken.
+    pub(crate) fn of_one(
         text: &RateText,
         whose: Whose,
+        before: Option<&Arc<Self>>,
+        now: Duration,
+    ) -> Arc<Self> {
+        Self::new(text, whose, ONE_KEY, before, now)
+    }
+
+    /// The same for so many keys.
+    fn new(
+        text: &RateText,
+        whose: Whose,
+        keys: usize,
         before: Option<&Arc<Self>>,
         now: Duration,
     ) -> Arc<Self> {
@@ -107,7 +131,7 @@ impl Rated {
         }
         let policy = ratelimit::policies(&[policy(text, whose)]);
         Arc::new(Self {
-            quota: quota(rate, before.map(|before| &before.quota), now),
+            quota: quota(rate, keys, before.map(|before| &before.quota), now),
             whose,
             policy: policy.expect("a name of letters is a value"),
         })
@@ -133,11 +157,11 @@ fn rate(text: &RateText) -> Rate {
 }
 
 /// A quota of this rate; who is short of units under the one before is short of them here.
-fn quota(rate: Rate, before: Option<&Arc<Quota>>, now: Duration) -> Arc<Quota> {
+fn quota(rate: Rate, keys: usize, before: Option<&Arc<Quota>>, now: Duration) -> Arc<Quota> {
     match before {
         Some(before) if before.rate() == rate => before.clone(),
         Some(before) => Arc::new(before.under(rate, now)),
-        None => Arc::new(Quota::new(rate, KEYS)),
+        None => Arc::new(Quota::new(rate, keys)),
     }
 }
 
@@ -231,7 +255,7 @@ mod tests {
     fn rate(per_second: u32, whose: Whose) -> Arc<Rated> {
         let burst = None;
         let text = RateText { per_second, burst };
-        Rated::new(&text, whose, None, Duration::ZERO)
+        Rated::of_one(&text, whose, None, Duration::ZERO)
     }
 
     fn window(rated: &Rated) -> Option<Window<'_>> {
@@ -303,7 +327,7 @@ mod tests {
     fn what_is_said_to_be_allowed_in_a_time_is_what_the_rate_allows() {
         let said = |per_second, burst| {
             let text = RateText { per_second, burst };
-            let rated = Rated::new(&text, Whose::Tenant, None, Duration::ZERO);
+            let rated = Rated::of_one(&text, Whose::Tenant, None, Duration::ZERO);
             rated.policy.to_str().unwrap().to_owned()
         };
         assert_eq!(said(3, None), "\"tenant\";q=3;w=1");
@@ -311,6 +335,41 @@ mod tests {
         assert_eq!(said(1, Some(3600)), "\"tenant\";q=3600;w=3600");
         assert_eq!(said(50, Some(1)), "\"tenant\";q=50;w=1");
         assert_eq!(said(2, Some(3)), "\"tenant\";q=3;w=2");
+    }
+
+    // req: GW-06
+    #[test]
+    fn a_rate_that_is_asked_for_one_key_takes_no_room_for_more() {
+        let text = RateText {
+            per_second: 5,
+            burst: None,
+        };
+        let now = Duration::ZERO;
+        let bytes = |rated: &Rated| size_of::<Rated>() + rated.quota.bytes();
+        let faster = RateText {
+            per_second: 6,
+            ..text
+        };
+        for whose in [Whose::Tenant, Whose::Route] {
+            let first = Rated::of_one(&text, whose, None, now);
+            let second = Rated::of_one(&faster, whose, Some(&first), now);
+            for rated in [&first, &second] {
+                assert!(bytes(rated) < 512, "{whose:?}: {}", bytes(rated));
+            }
+        }
+        let quotas = QuotaText {
+            global: Some(text),
+            per_ip: Some(text),
+            per_tenant: Some(text),
+            ..QuotaText::default()
+        };
+        let quotas = Quotas::new(&quotas, None, now);
+        let bytes = |rated: &Option<Arc<Rated>>| bytes(rated.as_ref().unwrap());
+        assert!(bytes(&quotas.everybody) < 512);
+        for of_many in [&quotas.per_address, &quotas.per_tenant] {
+            assert!(bytes(of_many) > 1 << 20, "each has its own bucket");
+        }
+        assert!(quotas.verifications.bytes() > 1 << 20);
     }
 
     #[test]

@@ -71,6 +71,18 @@ fn a_cost_above_the_burst_is_denied_for_ever_and_a_cost_of_zero_only_looks() {
     assert_eq!(quota.busy_keys(at(0)), 0);
 }
 
+#[test]
+fn a_rate_of_a_single_key_takes_two_cache_lines_and_its_head() {
+    let quota = Quota::new(rate(10, 5), 1);
+    assert!(quota.bytes() < 256, "{}", quota.bytes());
+    for key in 0..1_000 {
+        let _ = quota.check(key, 1, at(0));
+    }
+    assert_eq!(quota.under(rate(20, 5), at(0)).bytes(), quota.bytes());
+    let many = Quota::new(rate(10, 5), 1 << 16);
+    assert!(many.bytes() > 128 << 14, "{}", many.bytes());
+}
+
 // req: GW-06
 #[test]
 fn a_table_for_no_keys_and_a_clock_that_steps_back_neither_panic_nor_refuse_for_ever() {
