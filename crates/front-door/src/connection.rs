@@ -71,8 +71,8 @@ impl<S: Service> Arrival<S> {
         }
         if proxied {
             let header = self.read_proxy_header(&mut stream);
-            let (addresses, rest) = self.in_time(header).await??;
-            (visit.peer, visit.local) = addresses.unwrap_or((visit.peer, visit.local));
+            let (speaks_for, rest) = self.in_time(header).await??;
+            (visit.peer, visit.local) = speaks_for.ends(visit.peer, visit.local);
             early = rest;
             if !self
                 .house
@@ -156,10 +156,7 @@ impl<S: Service> Arrival<S> {
     }
 
     /// Whom a proxy speaks for, and what it said after that.
-    async fn read_proxy_header(
-        &self,
-        stream: &mut TcpStream,
-    ) -> Option<(Option<(SocketAddr, SocketAddr)>, Bytes)> {
+    async fn read_proxy_header(&self, stream: &mut TcpStream) -> Option<(proxy::SpeaksFor, Bytes)> {
         let mut read = BytesMut::new();
         loop {
             let sip = poll_fn(|cx| poll_sip(stream, cx)).await.ok()?;
@@ -169,9 +166,9 @@ impl<S: Service> Arrival<S> {
             read.extend_from_slice(&sip);
             match proxy::parse(&read) {
                 proxy::Parsed::More => {}
-                proxy::Parsed::Header { addresses, length } => {
+                proxy::Parsed::Header { speaks_for, length } => {
                     let rest = read.split_off(length).freeze();
-                    return Some((addresses, rest));
+                    return Some((speaks_for, rest));
                 }
                 proxy::Parsed::Bad(reason) => {
                     self.house.cut(Cut::ProxyHeader);

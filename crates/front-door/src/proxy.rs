@@ -17,12 +17,33 @@ pub(crate) enum Parsed {
     More,
     /// A header of so many bytes.
     Header {
-        /// Client and the address it connected to; `None` when the proxy speaks for itself or does not know.
-        addresses: Option<(SocketAddr, SocketAddr)>,
+        speaks_for: SpeaksFor,
         length: usize,
     },
     /// No header, for this reason.
     Bad(&'static str),
+}
+
+/// Whose connection it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SpeaksFor {
+    /// The proxy's own.
+    Itself,
+    /// A client's, and the address that it connected to.
+    Client(SocketAddr, SocketAddr),
+    /// Somebody's: what is said on it is not the proxy's word.
+    Nobody,
+}
+
+impl SpeaksFor {
+    /// The client and what it connected to, on a connection of these ends. Nobody has an address that nobody has.
+    pub(crate) fn ends(self, peer: SocketAddr, local: SocketAddr) -> (SocketAddr, SocketAddr) {
+        match self {
+            Self::Itself => (peer, local),
+            Self::Client(client, target) => (client, target),
+            Self::Nobody => (SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0), local),
+        }
+    }
 }
 
 /// Looks at the first bytes of a connection.
@@ -55,7 +76,7 @@ fn parse_1(bytes: &[u8]) -> Parsed {
     let family = words.next();
     if family == Some("UNKNOWN") {
         return Parsed::Header {
-            addresses: None,
+            speaks_for: SpeaksFor::Nobody,
             length,
         };
     }
@@ -65,8 +86,8 @@ fn parse_1(bytes: &[u8]) -> Parsed {
     };
     let source = endpoint(family, source, source_port);
     match source.zip(endpoint(family, target, target_port)) {
-        Some(addresses) => Parsed::Header {
-            addresses: Some(addresses),
+        Some((client, target)) => Parsed::Header {
+            speaks_for: SpeaksFor::Client(client, target),
             length,
         },
         None => Parsed::Bad("the PROXY line names no addresses"),
@@ -96,22 +117,21 @@ fn parse_2(bytes: &[u8]) -> Parsed {
     let Some(body) = bytes.get(HEAD..length) else {
         return Parsed::More;
     };
+    let header = |speaks_for| Parsed::Header { speaks_for, length };
     let addresses = match (command, family) {
-        // The proxy itself, to see whether we live.
-        (0x20, _) => None,
-        (0x21, 0x11) => match addresses_4(body) {
-            None => return Parsed::Bad("the PROXY header is too short for its addresses"),
-            some => some,
-        },
-        (0x21, 0x21) => match addresses_6(body) {
-            None => return Parsed::Bad("the PROXY header is too short for its addresses"),
-            some => some,
-        },
-        // Of a kind that says nothing about addresses as we know them.
-        (0x21, _) => None,
+        // To see whether we live.
+        (0x20, _) => return header(SpeaksFor::Itself),
+        (0x21, 0x11) => addresses_4(body),
+        (0x21, 0x21) => addresses_6(body),
+        // Of a kind that says nothing about addresses as we know them: unknown, datagrams, sockets of a file system.
+        (0x21, 0x00 | 0x12 | 0x22 | 0x31 | 0x32) => return header(SpeaksFor::Nobody),
+        (0x21, _) => return Parsed::Bad("the PROXY header names no family that there is"),
         _ => return Parsed::Bad("the PROXY header has an unknown version or command"),
     };
-    Parsed::Header { addresses, length }
+    match addresses {
+        Some((client, target)) => header(SpeaksFor::Client(client, target)),
+        None => Parsed::Bad("the PROXY header is too short for its addresses"),
+    }
 }
 
 fn addresses_4(body: &[u8]) -> Option<(SocketAddr, SocketAddr)> {

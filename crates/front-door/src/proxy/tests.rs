@@ -2,7 +2,7 @@ use super::*;
 
 fn header(source: &str, target: &str, length: usize) -> Parsed {
     Parsed::Header {
-        addresses: Some((source.parse().unwrap(), target.parse().unwrap())),
+        speaks_for: SpeaksFor::Client(source.parse().unwrap(), target.parse().unwrap()),
         length,
     }
 }
@@ -26,7 +26,7 @@ fn a_line_names_client_and_target() {
         header("[2001:db8::7]:1", "[2001:db8::1]:65535", 44)
     );
     let unknown = Parsed::Header {
-        addresses: None,
+        speaks_for: SpeaksFor::Nobody,
         length: 24,
     };
     assert_eq!(parse(b"PROXY UNKNOWN whatever\r\n"), unknown);
@@ -47,13 +47,24 @@ fn version_two_names_them_in_binary_and_may_say_more() {
         parse(&second(0x21, 0x21, &body)),
         header("[::1]:3", "[::2]:4", 52)
     );
-    for (command, family) in [(0x20, 0), (0x21, 0), (0x21, 0x31)] {
-        let nobody = Parsed::Header {
-            addresses: None,
-            length: 20,
-        };
-        assert_eq!(parse(&second(command, family, &[0; 4])), nobody);
+    let nobody = [0x00, 0x12, 0x22, 0x31, 0x32].map(|family| (0x21, family, SpeaksFor::Nobody));
+    for (command, family, speaks_for) in [(0x20, 0, SpeaksFor::Itself)].into_iter().chain(nobody) {
+        let length = 20;
+        let header = Parsed::Header { speaks_for, length };
+        assert_eq!(parse(&second(command, family, &[0; 4])), header);
     }
+    let strange = parse(&second(0x21, 0x99, &[0; 12]));
+    assert!(matches!(strange, Parsed::Bad(_)), "{strange:?}");
+}
+
+// req: GW-14
+#[test]
+fn who_speaks_for_nobody_is_not_believed_as_the_proxy_is() {
+    let [proxy, here]: [SocketAddr; 2] =
+        ["10.0.0.1:5", "10.0.0.2:80"].map(|it| it.parse().unwrap());
+    assert_eq!(SpeaksFor::Itself.ends(proxy, here), (proxy, here));
+    let nobody = SocketAddr::from(([0; 4], 0));
+    assert_eq!(SpeaksFor::Nobody.ends(proxy, here), (nobody, here));
 }
 
 // req: GW-14

@@ -26,8 +26,14 @@ async fn a_trusted_proxy_speaks_for_its_client_in_both_versions() {
         assert!(answer.contains("hop: 127.0.0.1:"), "{answer}");
         assert!(answer.contains("local: 192.0.2.1:443"), "{answer}");
     }
-    let answer = house.tell(&[b"PROXY UNKNOWN\r\n", GET].concat()).await;
+    let local = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";
+    let answer = house.tell(&[local, GET].concat()).await;
     assert!(answer.contains("peer: 127.0.0.1:"), "{answer}");
+    let unknown = b"\r\n\r\n\0\r\nQUIT\n\x21\0\0\0";
+    for header in [&b"PROXY UNKNOWN\r\n"[..], unknown] {
+        let answer = house.tell(&[header, GET].concat()).await;
+        assert!(answer.contains("peer: 0.0.0.0:0"), "{answer}");
+    }
     let mut split = house.connect().await;
     for byte in [LINE, GET].concat() {
         split.write_all(&[byte]).await.unwrap();
