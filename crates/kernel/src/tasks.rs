@@ -239,6 +239,11 @@ pub struct Task<T> {
 }
 
 impl<T> Task<T> {
+    /// Whether it has ended, in whatever way.
+    pub fn is_over(&self) -> bool {
+        self.handle.is_finished()
+    }
+
     /// Waits for the end.
     pub fn join(self) -> impl Future<Output = Ended<T>> {
         self

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use hashbrown::HashMap;
 use kernel::lock::{Lock, LockSpec};
 use kernel::metrics::{Counter, Gauge};
-use kernel::tasks::{Spawner, TaskKind};
+use kernel::tasks::{Spawner, Task, TaskKind};
 use kernel::tree::{Context, Failure};
 use tokio::sync::Notify;
 use upstream::{Pool, Standing};
@@ -55,6 +55,7 @@ struct Keeper<'a> {
 struct Kept {
     pool: Arc<Pool>,
     enough: Arc<Notify>,
+    task: Task<()>,
 }
 
 impl Drop for Kept {
@@ -67,6 +68,7 @@ impl Drop for Kept {
 struct Fetching {
     keys: Arc<Keys>,
     enough: Arc<Notify>,
+    task: Task<()>,
 }
 
 impl Drop for Fetching {
@@ -119,14 +121,16 @@ impl Keeper<'_> {
         }
     }
 
-    /// Begins to look after upstreams that came, and lets go of those that went.
+    /// Begins to look after upstreams that came, or that a task which died has left alone, and lets go of those that
+    /// went.
     fn follow(&mut self) {
         let plan = self.gateway.plan();
         let there = |name: &str, pool: &Arc<Pool>| {
             let backend = plan.backend(name);
             backend.is_some_and(|backend| Arc::ptr_eq(&backend.body.pool, pool))
         };
-        self.kept.retain(|name, kept| there(name, &kept.pool));
+        self.kept
+            .retain(|name, kept| there(name, &kept.pool) && !kept.task.is_over());
         self.standings
             .lock()
             .retain(|name, _| plan.backend(name).is_some());
@@ -141,7 +145,9 @@ impl Keeper<'_> {
     /// Fetches the keys that the plan has now.
     fn follow_keys(&mut self) {
         let plan = self.gateway.plan();
-        let same = |fetching: &Fetching, keys: &Arc<Keys>| Arc::ptr_eq(&fetching.keys, keys);
+        let same = |fetching: &Fetching, keys: &Arc<Keys>| {
+            Arc::ptr_eq(&fetching.keys, keys) && !fetching.task.is_over()
+        };
         let (Some(keys), Some(verifier)) = (&plan.keys, &plan.verifier) else {
             self.fetching = None;
             return;
@@ -156,20 +162,20 @@ impl Keeper<'_> {
         let enough = Arc::new(Notify::new());
         let (fetched, told) = (keys.clone(), enough.clone());
         let (shared, verifier) = (self.gateway.shared.clone(), verifier.clone());
-        self.context.tasks.kind(&FETCHER).spawn(async move {
+        let task = self.context.tasks.kind(&FETCHER).spawn(async move {
             tokio::select! {
                 () = fetched.refresh(&shared, &verifier) => {}
                 () = told.notified() => {}
             }
         });
         let keys = keys.clone();
-        self.fetching = Some(Fetching { keys, enough });
+        self.fetching = Some(Fetching { keys, enough, task });
     }
 
     fn tend(&self, name: String, pool: Arc<Pool>) -> Kept {
         let enough = Arc::new(Notify::new());
         let (standings, kept, told) = (self.standings.clone(), pool.clone(), enough.clone());
-        self.spawner.spawn(async move {
+        let task = self.spawner.spawn(async move {
             let say = |standing| {
                 standings.lock().insert(name.clone(), standing);
             };
@@ -178,7 +184,7 @@ impl Keeper<'_> {
                 () = told.notified() => {}
             }
         });
-        Kept { pool, enough }
+        Kept { pool, enough, task }
     }
 
     /// Says whether all is well: with a strict boot not before every upstream is.

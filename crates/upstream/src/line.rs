@@ -130,6 +130,9 @@ impl Line {
         if !self.upload.is_over() {
             let _over_or_not = self.send(&mut deaf());
         }
+        if self.upload.is_over() {
+            self.upload.let_go();
+        }
         if self.inbox.is_empty() {
             self.gives_back_room();
         }

@@ -99,9 +99,13 @@ impl Upload {
         self.closed && self.flushed && self.is_said()
     }
 
+    /// Lets go of the body: its end may be somebody else's business, and none for a connection that rests.
+    pub(crate) fn let_go(&mut self) {
+        self.body = Outgoing::Empty;
+    }
+
     /// Gives back what a connection at rest does not need.
     pub(crate) fn rest(&mut self) {
-        self.body = Outgoing::Empty;
         self.lead = Vec::new();
     }
 

@@ -1,6 +1,6 @@
 //! What is said on an HTTP/1 connection, byte for byte, and what is made of what comes back.
 
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use http::HeaderMap;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
@@ -192,6 +192,28 @@ async fn a_body_goes_up_while_the_answer_comes_down() {
     let (heard, _stream) = tokio::join!(asked, origin);
     assert_eq!(heard, b"apong");
     assert_eq!((only(&pool).idle, only(&pool).failures), (1, 0));
+}
+
+#[tokio::test]
+async fn a_body_is_let_go_of_with_its_exchange_and_not_by_who_looks_after_the_connection() {
+    let (pool, listener) = stage().await;
+    let origin = play(listener, "4\r\nping\r\n0\r\n\r\n", OK.to_vec());
+    let held = Arc::new(());
+    let holder = held.clone();
+    let ping = Ok::<_, std::io::Error>(Frame::data(Bytes::from_static(b"ping")));
+    let pieces = stream::iter([ping]).inspect(move |_| {
+        let _held = &holder;
+    });
+    let body = StreamBody::new(pieces);
+    let request = Request::post("/").header("host", "h").body(body).unwrap();
+    let asked = async {
+        let until = clock::now() + PATIENCE;
+        let response = pick(&pool).send(request, until).await.unwrap();
+        response.into_body().collect().await.unwrap()
+    };
+    let (_answer, _stream) = tokio::join!(asked, origin);
+    assert_eq!(only(&pool).idle, 1);
+    assert_eq!(Arc::strong_count(&held), 1, "the connection rests alone");
 }
 
 #[tokio::test]
