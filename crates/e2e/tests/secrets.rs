@@ -1,12 +1,16 @@
 //! A secret is in no output of any command, answer or log line, whatever is wrong around it.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use e2e::command::{macronode, ran, ran_beside};
+use e2e::overlay::{Overlay, PATIENCE, config};
+use e2e::wait::eventually;
 use e2e::{Node, START};
 use tempfile::TempDir;
 use testkit::http;
+use testkit::upstream::Upstream;
 
 const TOKEN: &str = "tok-5e8a71c0ffee";
 const OTHER: &str = "tok-other-93b1d2";
@@ -40,6 +44,17 @@ fn written(directory: &TempDir, name: &str, text: &str) -> PathBuf {
     path
 }
 
+/// A route with secrets wherever one has headers, and its upstream.
+fn with_route(secret: &str, upstream: SocketAddr) -> String {
+    format!(
+        "[gateway.upstreams.sealed]\nendpoints = [\"http://{upstream}\"]\n\
+         [[gateway.routes]]\npath = \"/sealed\"\nupstream = \"sealed\"\n\
+         headers = {{ X-Asked-Key = \"{secret}\" }}\n\
+         set_request = {{ Authorization = \"Bearer {secret}\", x-anything = \"{secret}\" }}\n\
+         set_response = {{ Set-Cookie = \"{secret}\" }}\n"
+    )
+}
+
 fn with_token(token: &str) -> String {
     format!("[admin]\ntoken = \"{token}\"\n")
 }
@@ -58,6 +73,12 @@ fn broken() -> Vec<String> {
         format!("admin = \"{TOKEN}\"\n"),
         format!("admin = {{ token = \"{TOKEN}\", max_connections = 0 }}\n"),
         format!("[admin]\ntoken = \"{TOKEN}\"\nlisten = 1\n"),
+        format!(
+            "[[gateway.routes]]\nset_request = {{ a = \"{TOKEN}\\n\", connection = \"{OTHER}\" }}\n"
+        ),
+        format!(
+            "[[gateway.routes]]\nheaders = {{ \"no name\" = \"{TOKEN}\" }}\nset_response = \"{OTHER}\"\n"
+        ),
     ]
 }
 
@@ -157,6 +178,53 @@ async fn no_answer_or_log_line_of_a_running_node_shows_a_secret() {
     lines
         .iter()
         .for_each(|line| overheard.hear("log", line.text.clone()));
+    overheard.assert_no_secret();
+}
+
+// req: KN-13, ND-09
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_route_says_in_headers_is_a_secret_and_changes_with_the_config() {
+    let origin = Upstream::start().await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let [old, new] = [TOKEN, OTHER].map(|secret| config(&with_route(secret, origin.addr())));
+    let mut overheard = Overheard::default();
+    let files = [
+        written(&directory, "old.toml", &old),
+        written(&directory, "new.toml", &new),
+    ];
+    let printed = ran(macronode(["config", "print", "--config"]).arg(&files[0]));
+    assert!(
+        printed.stdout.contains("Authorization = \"***\""),
+        "{printed:?}"
+    );
+    overheard.hear("print", printed.printed());
+    let changed = diff(&files[0], &files[1]);
+    assert!(changed.contains("gateway.routes"), "{changed}");
+    overheard.hear("diff", changed);
+
+    let node = Overlay::with(&old).await;
+    let door = node.process.announced(START).await.unwrap()["gateway.http"];
+    let said = async |secret: &str| {
+        let headers = [("x-asked-key", secret), ("connection", "close")];
+        let request = http::request_bytes("GET", "gate.test", "/sealed", &headers, b"");
+        let answer = http::exchange(door, &request, PATIENCE).await.unwrap();
+        let seen = origin.requests().pop();
+        let seen =
+            seen.and_then(|seen| Some(seen.head.ok()?.headers.get("authorization")?.to_owned()));
+        (answer.header("set-cookie").map(str::to_owned), seen)
+    };
+    let whole = |secret: &str| (Some(secret.to_owned()), Some(format!("Bearer {secret}")));
+    assert_eq!(said(TOKEN).await, whole(TOKEN));
+    overheard.hear("/v1/config", node.read("/v1/config").await.to_string());
+    node.process.replace_config(&new).unwrap();
+    eventually("the new config is in force", PATIENCE, async || {
+        node.read("/v1/config").await["generation"] == 2
+    })
+    .await;
+    assert_eq!(said(OTHER).await, whole(OTHER));
+    overheard.hear("/v1/config", node.read("/v1/config").await.to_string());
+    let lines = node.process.lines().into_iter();
+    lines.for_each(|line| overheard.hear("log", line.text));
     overheard.assert_no_secret();
 }
 

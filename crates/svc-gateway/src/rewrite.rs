@@ -5,6 +5,7 @@ use http::uri::PathAndQuery;
 use http::{StatusCode, Uri};
 use http_rules::path::{check, plain};
 use regex::Regex;
+use strict_config::Secret;
 
 use crate::config::RouteText;
 use crate::reject::Refusal;
@@ -200,10 +201,12 @@ impl Edits {
         Self::compile(text.set_response.iter(), &text.remove_response)
     }
 
-    fn compile<'a>(set: impl Iterator<Item = (&'a String, &'a String)>, remove: &[String]) -> Self {
+    fn compile<'a>(set: impl Iterator<Item = (&'a String, &'a Secret)>, remove: &[String]) -> Self {
         Self {
             set: set
-                .filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)))
+                .filter_map(|(name, value)| {
+                    Some((name.parse().ok()?, value.expose().parse().ok()?))
+                })
                 .collect(),
             remove: remove.iter().filter_map(|name| name.parse().ok()).collect(),
         }
@@ -379,7 +382,7 @@ mod tests {
     #[test]
     fn edits_remove_and_set() {
         let text = RouteText {
-            set_request: [("X-A".to_owned(), "1".to_owned())].into(),
+            set_request: [("X-A".to_owned(), "1".to_owned().into())].into(),
             remove_request: vec!["x-b".to_owned()],
             ..RouteText::default()
         };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strict_config::Secret;
 
 use super::RateText;
 
@@ -33,9 +34,9 @@ pub struct RouteText {
     /// Methods; none means any.
     #[schemars(length(max = 64), inner(length(min = 1, max = 32)))]
     pub methods: Vec<String>,
-    /// Headers that must be there with these values; `*` means any value.
+    /// Headers that must be there with these values; `*` means any value. Masked wherever they would be printed.
     #[schemars(length(max = 32))]
-    pub headers: BTreeMap<String, String>,
+    pub headers: BTreeMap<String, Secret>,
     /// The upstream requests go to.
     #[schemars(length(min = 1, max = 64))]
     pub upstream: Option<String>,
@@ -55,15 +56,16 @@ pub struct RouteText {
     /// Sends this host upstream instead of the client's.
     #[schemars(length(min = 1, max = 255))]
     pub upstream_host: Option<String>,
-    /// Request headers set before it is sent on.
+    /// Request headers set before it is sent on; often credentials, so that values are masked wherever they would be
+    /// printed.
     #[schemars(length(max = 64))]
-    pub set_request: BTreeMap<String, String>,
+    pub set_request: BTreeMap<String, Secret>,
     /// Request headers removed.
     #[schemars(length(max = 64), inner(length(min = 1, max = 128)))]
     pub remove_request: Vec<String>,
-    /// Response headers set.
+    /// Response headers set. Masked wherever they would be printed.
     #[schemars(length(max = 64))]
-    pub set_response: BTreeMap<String, String>,
+    pub set_response: BTreeMap<String, Secret>,
     /// Response headers removed.
     #[schemars(length(max = 64), inner(length(min = 1, max = 128)))]
     pub remove_response: Vec<String>,

@@ -3,6 +3,7 @@
 use http::{HeaderName, Method};
 use http_rules::path::BadPath;
 use regex::Regex;
+use strict_config::Secret;
 
 use crate::config::RouteText;
 
@@ -128,13 +129,14 @@ fn regex(pattern: &str) -> Result<Regex, MatcherError> {
 }
 
 fn headers(text: &RouteText) -> Result<Vec<(HeaderName, Option<String>)>, MatcherError> {
-    let header = |(name, value): (&String, &String)| {
+    let header = |(name, value): (&String, &Secret)| {
         let parsed = name.parse::<HeaderName>().map_err(|_| MatcherError {
             key: "headers",
             what: format!("`{name}` is no header name"),
             remedy: "use letters, digits and hyphens",
         });
-        Ok((parsed?, (value != "*").then(|| value.clone())))
+        let value = value.expose();
+        Ok((parsed?, (value != "*").then(|| value.to_owned())))
     };
     text.headers.iter().map(header).collect()
 }

@@ -154,11 +154,11 @@ fn methods_and_headers_choose_among_equals_and_a_wrong_method_is_told() {
         ..prefix("/a")
     };
     let canary = RouteText {
-        headers: [("x-canary".to_owned(), "yes".to_owned())].into(),
+        headers: [("x-canary".to_owned(), "yes".to_owned().into())].into(),
         ..prefix("/a")
     };
     let any_value = RouteText {
-        headers: [("x-beta".to_owned(), "*".to_owned())].into(),
+        headers: [("x-beta".to_owned(), "*".to_owned().into())].into(),
         methods: vec!["GET".to_owned()],
         ..prefix("/a")
     };

@@ -100,7 +100,7 @@ fn headers(text: &RouteText, report: &mut Report) {
     let set = text.set_request.iter().chain(&text.set_response);
     for (name, value) in set {
         let parsed = name.parse::<HeaderName>();
-        if parsed.is_err() || HeaderValue::from_str(value).is_err() {
+        if parsed.is_err() || HeaderValue::from_str(value.expose()).is_err() {
             let what = format!("`{name}` or its value is no header");
             report.contradiction(&["set_request", "set_response"], what, "use visible ASCII");
         } else if parsed.is_ok_and(|name| is_ours(&name)) {
