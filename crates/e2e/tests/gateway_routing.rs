@@ -157,6 +157,7 @@ async fn paths_hosts_and_headers_are_changed_as_the_route_says() {
          [[gateway.routes]]\nexact = \"/old\"\nrewrite = \"/new\"\nupstream = \"main\"\n\
          [[gateway.routes]]\nregex = \"/u/([a-z]+)/(.*)\"\nrewrite = \"/users/$2/$1\"\nupstream = \"main\"\n\
          [[gateway.routes]]\npath = \"/strip\"\nrewrite = \"/\"\nupstream = \"main\"\n\
+         [[gateway.routes]]\npath = \"/own\"\nrewrite = \"/v2?tenant=7\"\nupstream = \"main\"\n\
          [gateway.upstreams.main]\nendpoints = [\"http://{}\"]\n",
         origin.addr()
     );
@@ -168,6 +169,7 @@ async fn paths_hosts_and_headers_are_changed_as_the_route_says() {
         ("/u/ann/photos/1?s=2", "/users/photos/1/ann?s=2"),
         ("/strip/a/b", "/a/b"),
         ("/strip", "/"),
+        ("/own/users?x=1", "/v2/users?tenant=7&x=1"),
     ];
     for (path, expected) in paths {
         assert_eq!(gateway.get(path).await.status, 200, "{path}");

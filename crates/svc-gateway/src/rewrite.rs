@@ -28,8 +28,12 @@ pub(crate) fn spelled_plainly(uri: &Uri) -> Option<Uri> {
 pub(crate) enum Rewrite {
     /// It is sent on as it came.
     Nothing,
-    /// The matched prefix, of this length, is replaced.
-    Prefix { length: usize, with: String },
+    /// The matched prefix, of this length, is replaced; a query comes behind what is left of the path.
+    Prefix {
+        length: usize,
+        with: String,
+        query: Option<String>,
+    },
     /// The whole path is replaced.
     Whole(String),
     /// Groups of the expression may be used.
@@ -49,10 +53,17 @@ impl Rewrite {
         }
         let matched = Matcher::compile(text).map_err(|error| error.what)?;
         Ok(match matched.path {
-            PathMatch::Prefix(prefix) => Rewrite::Prefix {
-                length: prefix.trim_end_matches('/').len(),
-                with: with.trim_end_matches('/').to_owned(),
-            },
+            PathMatch::Prefix(prefix) => {
+                let (with, query) = match with.split_once('?') {
+                    Some((with, query)) => (with, Some(query.to_owned())),
+                    None => (with.as_str(), None),
+                };
+                Rewrite::Prefix {
+                    length: prefix.trim_end_matches('/').len(),
+                    with: with.trim_end_matches('/').to_owned(),
+                    query,
+                }
+            }
             PathMatch::Exact(_) => Rewrite::Whole(with.clone()),
             PathMatch::Regex(regex) => match unknown_group(&regex, with) {
                 Some(name) => return Err(format!("the expression has no group `{name}`")),
@@ -70,12 +81,17 @@ impl Rewrite {
         let path = given.path();
         let new = match self {
             Rewrite::Nothing => return Ok(given.clone()),
-            Rewrite::Prefix { length, with } => {
+            Rewrite::Prefix {
+                length,
+                with,
+                query,
+            } => {
                 let rest = path.get(*length..).ok_or(Refusal::Internal)?;
-                match (with.is_empty(), rest.starts_with('/')) {
+                let new = match (with.is_empty(), rest.starts_with('/')) {
                     (true, false) => format!("/{rest}"),
                     _ => format!("{with}{rest}"),
-                }
+                };
+                with_query(new, query.as_deref())
             }
             Rewrite::Whole(with) => with.clone(),
             Rewrite::Groups { regex, with } => {
@@ -254,6 +270,18 @@ mod tests {
         assert_eq!(rewritten(prefix("/api", "/"), "/api"), "/");
         assert_eq!(rewritten(prefix("/api/", "/"), "/api/x"), "/x");
         assert_eq!(rewritten(prefix("/", "/base"), "/x"), "/base/x");
+        let own = [
+            ("/v2?t=7", "/api/x?y=1", "/v2/x?t=7&y=1"),
+            ("/v2?t=7", "/api/x", "/v2/x?t=7"),
+            ("/v2?t=7", "/api", "/v2?t=7"),
+            ("/v2/?t=/", "/api/x&t=8/?y", "/v2/x&t=8/?t=/&y"),
+            ("/?t=7", "/api", "/?t=7"),
+            ("/?t=7", "/api/x", "/x?t=7"),
+            ("/v2?", "/api/x?y", "/v2/x?y"),
+        ];
+        for (with, uri, sent) in own {
+            assert_eq!(rewritten(prefix("/api", with), uri), sent, "{with}");
+        }
         let exact = RouteText {
             exact: Some("/a".to_owned()),
             ..route("/b")
