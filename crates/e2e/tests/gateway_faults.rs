@@ -7,6 +7,7 @@
 
 use e2e::gateway::{Gateway, PATIENCE, assert_refusal, to};
 use e2e::log;
+use e2e::wait::eventually;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 use testkit::http::{Failure, Response, request_bytes};
@@ -245,13 +246,17 @@ async fn an_upstream_that_closes_after_each_answer_loses_nothing() {
     assert_eq!(upstream.received(), gets.intended, "none was done twice");
 }
 
+/// An address that refuses connections.
+async fn nobodys() -> SocketAddr {
+    let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    nobody.local_addr().unwrap()
+}
+
 // req: GW-11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endpoint_that_refuses_connections_is_stepped_over_whatever_the_method() {
     let upstream = Upstream::start().await.unwrap();
-    let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let closed = nobody.local_addr().unwrap();
-    drop(nobody);
+    let closed = nobodys().await;
     let section = format!(
         "[[gateway.routes]]\nupstream = \"main\"\n[gateway.upstreams.main]\nbalance = \"round_robin\"\n\
          endpoints = [\"http://{closed}\", \"http://{}\"]\n",
@@ -268,6 +273,51 @@ async fn an_endpoint_that_refuses_connections_is_stepped_over_whatever_the_metho
         let answer = alone.ask(method, "/", &[], b"").await.unwrap();
         assert_refusal(&answer, 502, "upstream-unreachable");
     }
+}
+
+// req: GW-10
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_alone_could_be_asked_and_is_not_there_is_given_time_between_tries() {
+    let alone = Gateway::start(&to(nobodys().await, NO_BREAKER)).await;
+    for method in ["GET", "POST"] {
+        let began = Instant::now();
+        let answer = alone.ask(method, "/", &[], b"").await.unwrap();
+        assert_refusal(&answer, 502, "upstream-unreachable");
+        let took = began.elapsed();
+        assert!(
+            took >= ms(50 + 100),
+            "{method}: a pause and a longer one in {took:?}"
+        );
+    }
+    let retries = alone.metrics().await.sum("backoff_retries_total", &[]);
+    assert_eq!(retries, 4.0);
+}
+
+/// Asks for what is not there yet, and starts it between the first try and the last.
+async fn bridged() -> bool {
+    let address = nobodys().await;
+    let gateway = Gateway::start(&to(address, NO_BREAKER)).await;
+    let back = async {
+        eventually("it is tried again", PATIENCE, async || {
+            gateway.metrics().await.sum("backoff_retries_total", &[]) > 0.0
+        })
+        .await;
+        Upstream::bind(address).await
+    };
+    let (answer, upstream) = tokio::join!(gateway.ask("POST", "/", &[], b"once"), back);
+    answer.unwrap().status == 200 && upstream.is_ok_and(|upstream| upstream.received() == 1)
+}
+
+// A machine that is busy may start it too late, or give its port away: then another is tried.
+// req: GW-10
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_of_the_only_endpoint_that_is_over_soon_is_not_noticed() {
+    for _ in 0..5 {
+        if bridged().await {
+            return;
+        }
+    }
+    panic!("in none of five");
 }
 
 // attack: K-18

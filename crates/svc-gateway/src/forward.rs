@@ -115,11 +115,10 @@ impl Call {
         failed.nothing_sent() || here && harmless()
     }
 
-    /// Whether another endpoint can have what this one could not be sent: nobody is asked twice by that, so that it is
-    /// no load that a budget would have to bound.
-    fn steps_over(&self, failed: &Failed, tried: &Tried) -> bool {
+    /// Whether somebody else can be asked who has not been yet.
+    fn has_another(&self, tried: &Tried) -> bool {
         let pool = &self.backend.body.pool;
-        failed.nothing_sent() && pool.has_another(kernel::clock::now(), tried)
+        pool.has_another(kernel::clock::now(), tried)
     }
 
     /// Sends it until there is an answer, or no sense in trying again.
@@ -156,13 +155,17 @@ impl Call {
             if let Err(error) = &failed.0 {
                 tried.note(error);
             }
-            let pause = failed.pause(tries);
+            let elsewhere = failed.unheard() && self.has_another(&tried);
+            let pause = failed.pause(tries - goodbyes, elsewhere);
+            // Another endpoint can have what this one could not be sent: nobody is asked twice by that, so that it is
+            // no load that a budget would have to bound.
+            let steps_over = elsewhere && failed.nothing_sent();
             let free = failed.is_goodbye() && goodbyes < GOODBYES;
             goodbyes += u32::from(free);
             let again = (free || tries - goodbyes < self.route.retry.tries)
                 && self.may_go_again(&failed, once)
                 && kernel::clock::now() + pause < self.until
-                && (free || self.steps_over(&failed, &tried) || backend.body.budget.spend());
+                && (free || steps_over || backend.body.budget.spend());
             if !again {
                 self.answered();
                 let error = failed.0.as_ref().err();
@@ -281,10 +284,11 @@ impl Failed {
         self.0.as_ref().is_err_and(goodbye)
     }
 
-    /// How long to wait: not at all where nothing was wrong but an old connection, or nobody was there to be harmed.
-    fn pause(&self, tries: u32) -> Duration {
+    /// How long to wait: not at all where nothing was wrong but an old connection, or where somebody `elsewhere` is
+    /// asked. Who alone could be asked and was not there needs time to come back.
+    fn pause(&self, tries: u32, elsewhere: bool) -> Duration {
         match &self.0 {
-            Err(error) if error.is_stale() || !error.may_have_reached() => Duration::ZERO,
+            Err(error) if error.is_stale() || elsewhere => Duration::ZERO,
             _ => BACKOFF.delay(tries - 1, fastrand::f64()),
         }
     }
