@@ -1,15 +1,20 @@
 //! Listening sockets that systemd holds: a restart of the node loses no connection.
 
 use std::io::{self, BufRead, BufReader};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use e2e::wait::eventually;
 use e2e::{START, binary, runtime};
 use testkit::http::{self, Connection};
+
+/// The sockets are for the process that the shell becomes.
+const OURS: &str = "LISTEN_PID=$$ exec \"$0\" \"$@\"";
+
+const ANYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// The sockets of the admin server and the demonstration, held for the nodes that come and go.
 struct Sockets {
@@ -36,10 +41,12 @@ impl Sockets {
 
     /// Starts a node with both sockets as descriptors 3 and 4 under these names, as systemd does.
     fn activate(&self, names: &str) -> Activated {
-        self.start(names, "LISTEN_PID=$$ exec \"$0\" \"$@\"")
+        let mut command = self.command(names, OURS, [ANYWHERE; 2]);
+        Activated(command.spawn().expect("a shell"))
     }
 
-    fn start(&self, names: &str, script: &str) -> Activated {
+    /// The same with a config that asks for these addresses.
+    fn command(&self, names: &str, script: &str, [admin, demo]: [SocketAddr; 2]) -> Command {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]).arg(binary()).args([
             "run",
@@ -49,12 +56,12 @@ impl Sockets {
             &runtime(),
         ]);
         for set in [
-            "admin.listen=127.0.0.1:0",
-            "demo.listen=127.0.0.1:0",
-            "demo.rate=0",
-            "demo.crash_every_ms=0",
+            format!("admin.listen={admin}"),
+            format!("demo.listen={demo}"),
+            "demo.rate=0".to_owned(),
+            "demo.crash_every_ms=0".to_owned(),
         ] {
-            command.args(["--set", set]);
+            command.args(["--set", &set]);
         }
         command.env("LISTEN_FDS", "2").env("LISTEN_FDNAMES", names);
         command
@@ -64,7 +71,7 @@ impl Sockets {
         let sockets = [self.admin.as_raw_fd(), self.demo.as_raw_fd()];
         // SAFETY: between fork and exec only fcntl and dup2 are called, which are safe there.
         unsafe { command.pre_exec(move || hand_over(sockets)) };
-        Activated(command.spawn().expect("a shell"))
+        command
     }
 }
 
@@ -90,6 +97,18 @@ fn hand_over(sockets: [RawFd; 2]) -> io::Result<()> {
 struct Activated(Child);
 
 impl Activated {
+    /// Ends by itself, in time.
+    fn ended(&mut self) -> ExitStatus {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().expect("a child of ours") {
+                return status;
+            }
+            assert!(began.elapsed() < START, "no end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     fn signal(&self, signal: i32) {
         // SAFETY: plain system call; the child is not reaped yet, so the pid is its own.
         let sent = unsafe { libc::kill(self.0.id().cast_signed(), signal) };
@@ -149,24 +168,44 @@ async fn sockets_are_taken_by_the_names_of_the_doors() {
 
 /// Without `FileDescriptorName=` a socket is called like its unit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sockets_under_other_names_are_taken_in_order() {
+async fn sockets_under_other_names_are_taken_by_where_they_listen() {
     for names in [
         "macronode.socket:macronode.socket",
         "unknown:unknown",
         "",
-        "admin:edge.socket",
+        "demo:edge.socket",
     ] {
         let sockets = Sockets::bind();
-        let node = sockets.activate(names);
+        let swapped = Sockets {
+            admin: sockets.demo.try_clone().unwrap(),
+            demo: sockets.admin.try_clone().unwrap(),
+        };
+        let mut command = swapped.command(names, OURS, [sockets.admin(), sockets.demo()]);
+        let node = Activated(command.spawn().expect("a shell"));
         assert_serves(&sockets).await;
         node.drained().await;
+    }
+}
+
+#[test]
+fn a_socket_that_is_no_door_ends_the_node_before_it_is_taken_for_one() {
+    for names in ["macronode.socket:demo", "admin:gateway.http"] {
+        let sockets = Sockets::bind();
+        let mut command = sockets.command(names, OURS, [ANYWHERE; 2]);
+        let mut node = Activated(command.stderr(Stdio::piped()).spawn().expect("a shell"));
+        assert!(!node.ended().success(), "{names}");
+        let said = io::read_to_string(node.0.stderr.take().unwrap()).unwrap();
+        assert!(said.contains("no door has this name"), "{said}");
+        assert!(said.contains("(admin, demo)"), "{said}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sockets_for_another_process_are_left_alone() {
     let sockets = Sockets::bind();
-    let mut node = sockets.start("admin:demo", "LISTEN_PID=1 exec \"$0\" \"$@\"");
+    let script = "LISTEN_PID=1 exec \"$0\" \"$@\"";
+    let mut command = sockets.command("admin:demo", script, [ANYWHERE; 2]);
+    let mut node = Activated(command.spawn().expect("a shell"));
     let mut ready = String::new();
     let stdout = node.0.stdout.take().unwrap();
     BufReader::new(stdout).read_line(&mut ready).unwrap();

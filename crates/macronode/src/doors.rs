@@ -1,14 +1,15 @@
 //! The node's listeners: inherited from systemd where given, bound otherwise, before anything starts.
 
+mod inherited;
+
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use kernel::serve::Door;
 use kernel::tree::ChildSpec;
-use listenfd::ListenFd;
 use svc_edge::{Edge, tree as edge};
 use svc_gateway::Gateway;
 use svc_gateway::tree as gateway;
@@ -17,9 +18,9 @@ use svc_transport::tree as transport;
 
 use crate::config::NodeText;
 use crate::demo::origin::ORIGIN;
-use crate::handover::ASKED;
 use crate::overlay::config::OverlayText;
 use crate::overlay::tree as overlay;
+use inherited::{Inherited, Stray};
 
 /// The bound listeners.
 #[derive(Clone)]
@@ -109,69 +110,82 @@ impl std::fmt::Display for DoorError {
     }
 }
 
+/// Why the doors could not be opened.
+#[derive(Debug)]
+pub(crate) enum Shut {
+    /// One cannot be had.
+    Door(DoorError),
+    /// What was given is none.
+    Stray(Stray),
+}
+
+impl std::fmt::Display for Shut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Door(error) => error.fmt(f),
+            Self::Stray(stray) => stray.fmt(f),
+        }
+    }
+}
+
+/// A door that the config asks for.
+struct Place {
+    name: &'static str,
+    /// The config key with the address.
+    key: &'static str,
+    address: SocketAddr,
+}
+
 impl Doors {
     /// Takes or binds every listener that `text` asks for.
-    pub(crate) fn open(text: &NodeText) -> Result<Self, DoorError> {
-        let mut inherited = Inherited::from_environment();
-        let mut asked = BTreeMap::new();
-        let mut door = |name, key, address| {
-            asked.insert(name, address);
-            let opened = match inherited.take(name, address) {
-                Some(listener) => Door::new(name, listener),
-                None => Door::bind(name, address),
+    pub(crate) fn open(text: &NodeText) -> Result<Self, Shut> {
+        let admin = Place {
+            name: "admin",
+            key: "admin.listen",
+            address: text.admin.listen,
+        };
+        let mut places = vec![admin];
+        places.extend(others(text));
+        let inherited = Inherited::from_environment();
+        let mut inherited = inherited.share(&places).map_err(Shut::Stray)?;
+        let mut open = |place: &Place| {
+            let opened = match inherited.remove(place.name) {
+                Some(listener) => Door::new(place.name, listener),
+                None => Door::bind(place.name, place.address),
             };
-            opened.map_err(|error| DoorError {
-                key,
-                address,
-                error,
+            opened.map_err(|error| {
+                Shut::Door(DoorError {
+                    key: place.key,
+                    address: place.address,
+                    error,
+                })
             })
         };
-        // Those that may be inherited without a name come first, in the order that is promised.
-        let admin = door("admin", "admin.listen", text.admin.listen)?;
-        let demo_text = text.demo.as_ref();
-        let demo = demo_text.map(|demo| door("demo", "demo.listen", demo.listen));
-        let demo = demo.transpose()?;
-        let (plain, secure) = match &text.gateway {
-            Some(gateway) => Gateway::addresses(gateway),
-            None => Default::default(),
+        let admin = open(&places[0])?;
+        let opened = places[1..]
+            .iter()
+            .map(|place| Ok((place.name, open(place)?)));
+        let mut opened = opened.collect::<Result<BTreeMap<_, _>, Shut>>()?;
+        let mut of = |specs: &'static [ChildSpec]| -> Vec<Arc<Door>> {
+            let named = specs.iter().filter_map(|spec| opened.remove(spec.name));
+            named.collect()
         };
-        let mut doors = |key, specs: &'static [ChildSpec], addresses: Vec<SocketAddr>| {
-            let named = specs.iter().zip(addresses);
-            named
-                .map(|(spec, address)| door(spec.name, key, address))
-                .collect::<Result<Vec<_>, _>>()
-        };
-        let gateway = doors("gateway.listen", &gateway::HTTP, plain)?;
-        let gateway_tls = doors("gateway.tls.listen", &gateway::TLS, secure)?;
-        let of_edge = text.edge.as_ref().map(Edge::addresses);
-        let (plain, secure) = of_edge.unwrap_or_default();
-        let edge = doors("edge.listen", &edge::HTTP, plain)?;
-        let edge_tls = doors("edge.tls.listen", &edge::TLS, secure)?;
-        let of_transport = text.transport.as_ref().map(TransportText::addresses);
-        let (plain, secure) = of_transport.unwrap_or_default();
-        let transport = doors("transport.listen", &transport::TCP, plain)?;
-        let transport_tls = doors("transport.tls.listen", &transport::TLS, secure)?;
-        let of_overlay = text.overlay.as_ref().map(OverlayText::addresses);
-        let (plain, secure) = of_overlay.unwrap_or_default();
-        let http = std::slice::from_ref(&overlay::HTTP);
-        let overlay = doors("overlay.listen", http, plain)?.pop();
-        let tls = std::slice::from_ref(&overlay::TLS);
-        let overlay_tls = doors("overlay.tls.listen", tls, secure)?.pop();
-        let crowd = demo_text.and_then(|demo| demo.crowd.as_ref());
-        let origin = crowd.map(|crowd| door(ORIGIN.name, "demo.crowd.origin", crowd.origin));
         Ok(Self {
             admin,
-            gateway,
-            gateway_tls,
-            edge,
-            edge_tls,
-            transport,
-            transport_tls,
-            overlay,
-            overlay_tls,
-            demo,
-            origin: origin.transpose()?,
-            asked,
+            gateway: of(&gateway::HTTP),
+            gateway_tls: of(&gateway::TLS),
+            edge: of(&edge::HTTP),
+            edge_tls: of(&edge::TLS),
+            transport: of(&transport::TCP),
+            transport_tls: of(&transport::TLS),
+            overlay: of(std::slice::from_ref(&overlay::HTTP)).pop(),
+            overlay_tls: of(std::slice::from_ref(&overlay::TLS)).pop(),
+            origin: of(std::slice::from_ref(&ORIGIN)).pop(),
+            demo: opened.remove("demo"),
+            asked: places
+                .iter()
+                .map(|place| (place.name, place.address))
+                .collect(),
         })
     }
 
@@ -213,76 +227,40 @@ impl Doors {
     }
 }
 
-/// Sockets handed over by systemd: those with the name of a door are that door's, others are taken in the order
-/// admin, demo. A socket without `FileDescriptorName=` has the name of its unit.
-///
-/// Those of a predecessor are taken where the config asks for the same address as it did then. What it asks for no more
-/// is closed here, and by the predecessor when it drains.
-struct Inherited {
-    listeners: Vec<Heirloom>,
-}
-
-struct Heirloom {
-    name: Option<String>,
-    /// Where a predecessor was asked to listen for it.
-    asked: Option<SocketAddr>,
-    listener: TcpListener,
-}
-
-impl Inherited {
-    fn from_environment() -> Self {
-        let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
-        let names: Vec<&str> = names.split(':').collect();
-        let asked = std::env::var(ASKED).unwrap_or_default();
-        let asked: Vec<Option<SocketAddr>> = asked.split(' ').map(|one| one.parse().ok()).collect();
-        let mut fds = ListenFd::from_env();
-        // By their whole names: `edge.socket` is what a unit is called, and no door.
-        let services = [
-            &gateway::HTTP,
-            &gateway::TLS,
-            &edge::HTTP,
-            &edge::TLS,
-            &transport::TCP,
-            &transport::TLS,
-        ];
-        let ours = |name: &str| {
-            let of_service = services
-                .iter()
-                .any(|doors| doors.iter().any(|door| door.name == name));
-            let single = [&ORIGIN, &overlay::HTTP, &overlay::TLS];
-            let of_one = single.iter().any(|door| door.name == name);
-            matches!(name, "admin" | "demo") || of_one || of_service
-        };
-        let named = |index: usize| names.get(index).filter(|name| ours(name));
-        let listeners = (0..fds.len())
-            .filter_map(|index| {
-                let listener = fds.take_tcp_listener(index).ok().flatten()?;
-                Some(Heirloom {
-                    name: named(index).map(|name| (*name).to_owned()),
-                    asked: asked.get(index).copied().flatten(),
-                    listener,
-                })
-            })
-            .collect();
-        Self { listeners }
+/// All but the admin server's, which is always there.
+fn others(text: &NodeText) -> Vec<Place> {
+    let mut all = Vec::new();
+    let mut add = |key, specs: &'static [ChildSpec], addresses: Vec<SocketAddr>| {
+        let named = specs.iter().map(|spec| spec.name).zip(addresses);
+        all.extend(named.map(|(name, address)| Place { name, key, address }));
+    };
+    let of_gateway = text.gateway.as_ref().map(Gateway::addresses);
+    let (plain, secure) = of_gateway.unwrap_or_default();
+    add("gateway.listen", &gateway::HTTP, plain);
+    add("gateway.tls.listen", &gateway::TLS, secure);
+    let of_edge = text.edge.as_ref().map(Edge::addresses);
+    let (plain, secure) = of_edge.unwrap_or_default();
+    add("edge.listen", &edge::HTTP, plain);
+    add("edge.tls.listen", &edge::TLS, secure);
+    let of_transport = text.transport.as_ref().map(TransportText::addresses);
+    let (plain, secure) = of_transport.unwrap_or_default();
+    add("transport.listen", &transport::TCP, plain);
+    add("transport.tls.listen", &transport::TLS, secure);
+    let of_overlay = text.overlay.as_ref().map(OverlayText::addresses);
+    let (plain, secure) = of_overlay.unwrap_or_default();
+    let http = std::slice::from_ref(&overlay::HTTP);
+    add("overlay.listen", http, plain);
+    let tls = std::slice::from_ref(&overlay::TLS);
+    add("overlay.tls.listen", tls, secure);
+    if let Some(demo) = &text.demo {
+        let origin = demo.crowd.iter().map(|crowd| crowd.origin).collect();
+        let spec = std::slice::from_ref(&ORIGIN);
+        add("demo.crowd.origin", spec, origin);
+        all.push(Place {
+            name: "demo",
+            key: "demo.listen",
+            address: demo.listen,
+        });
     }
-
-    fn take(&mut self, door: &str, wanted: SocketAddr) -> Option<TcpListener> {
-        let index = self.find(door, wanted)?;
-        Some(self.listeners.remove(index).listener)
-    }
-
-    fn find(&self, door: &str, wanted: SocketAddr) -> Option<usize> {
-        let first = |fits: &dyn Fn(&Heirloom) -> bool| self.listeners.iter().position(fits);
-        let own = |one: &Heirloom| one.name.as_deref() == Some(door);
-        let same = |one: &Heirloom| one.asked.is_none_or(|asked| asked == wanted);
-        let named = first(&|one| own(one) && same(one));
-        // An address may have changed its place in a list. Port zero is no address that two could mean.
-        let moved = || first(&|one| one.asked == Some(wanted) && wanted.port() != 0);
-        let nameless = || first(&|one| one.name.is_none() && one.asked.is_none());
-        named.or_else(moved).or_else(nameless)
-    }
+    all
 }
-
-#[cfg(test)]
-mod tests;
