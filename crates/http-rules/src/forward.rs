@@ -12,6 +12,7 @@ pub use client::{Trail, client_address, client_proto, is_trusted};
 pub use cookies::join_cookies;
 pub use hop_by_hop::{is_hop_by_hop, strip_hop_by_hop};
 pub use origin::{Fields, Forwarding, Hop, is_claim};
+pub(crate) use trailers::means_something;
 pub use trailers::{strip_call_trailers, strip_trailers};
 pub use upgrade::{agrees_to_upgrade, request_upgrade, requested_upgrade};
 pub use via::Node;

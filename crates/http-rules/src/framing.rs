@@ -4,6 +4,7 @@ mod bad;
 
 pub use bad::Bad;
 
+use crate::alias::{Alias, alias};
 use crate::authority::Authority;
 use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
@@ -120,16 +121,16 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Every name with `_` is refused, not only those we give a meaning: what sits behind may read `_` as `-` (CGI and its
-/// heirs do), and a list of names worth protecting would never be whole.
+/// Names that others may read as another name are refused, whoever sends them.
 fn other(wire: Wire, name: &HeaderName) -> Result<(), Bad> {
-    let name = name.as_str();
-    if wire == Wire::Framed && matches!(name, "proxy-connection" | "keep-alive") {
+    let text = name.as_str();
+    if wire == Wire::Framed && matches!(text, "proxy-connection" | "keep-alive") {
         return Err(Bad::ConnectionHeader);
     }
-    match name.as_bytes().contains(&b'_') {
-        true => Err(Bad::Underscore),
-        false => Ok(()),
+    match alias(name) {
+        None => Ok(()),
+        Some(Alias::Underscore) => Err(Bad::Underscore),
+        Some(Alias::Other) => Err(Bad::Alias),
     }
 }
 

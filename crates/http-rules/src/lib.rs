@@ -3,6 +3,7 @@
 //! Nothing here opens a socket, reads a clock or knows a runtime. What a module refuses it refuses with a small value
 //! that knows its status, a stable code and a sentence for people.
 
+mod alias;
 pub mod authority;
 pub mod cache;
 mod calendar;

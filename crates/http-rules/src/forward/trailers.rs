@@ -3,6 +3,7 @@
 use super::hop_by_hop::is_hop_by_hop;
 use super::origin::is_claim;
 use super::remove_where;
+use crate::alias::alias;
 use http::header::{self, HeaderMap, HeaderName};
 
 /// Drops trailer fields that would change how a message already acted upon is understood.
@@ -19,6 +20,11 @@ pub fn strip_call_trailers(trailers: &mut HeaderMap) {
 }
 
 fn is_forbidden(name: &HeaderName) -> bool {
+    means_something(name) || alias(name).is_some()
+}
+
+/// Whether a field of this name frames, routes, authenticates or decides.
+pub(crate) fn means_something(name: &HeaderName) -> bool {
     const NAMES: &[&str] = &[
         "accept",
         "age",
@@ -58,7 +64,6 @@ fn is_forbidden(name: &HeaderName) -> bool {
     let text = name.as_str();
     is_hop_by_hop(name)
         || is_claim(name)
-        || text.contains('_')
         || NAMES.contains(&text)
         || PREFIXES.iter().any(|prefix| text.starts_with(prefix))
 }

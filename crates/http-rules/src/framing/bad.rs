@@ -31,6 +31,8 @@ pub enum Bad {
     Expect,
     /// A header name with an underscore.
     Underscore,
+    /// A header name that may be read as another.
+    Alias,
     /// A header about the connection where frames delimit messages.
     ConnectionHeader,
     /// Not HTTP/1.0, 1.1, 2 or 3.
@@ -53,6 +55,7 @@ impl Bad {
         Bad::MethodCase,
         Bad::Expect,
         Bad::Underscore,
+        Bad::Alias,
         Bad::ConnectionHeader,
         Bad::Version,
     ];
@@ -90,6 +93,7 @@ impl Bad {
             Bad::MethodCase => "method-case",
             Bad::Expect => "unknown-expectation",
             Bad::Underscore => "underscore-in-header-name",
+            Bad::Alias => "header-name-alias",
             Bad::ConnectionHeader => "connection-header",
             Bad::Version => "bad-version",
         }
@@ -115,6 +119,7 @@ impl Bad {
             Bad::MethodCase => "Methods are written in capitals.",
             Bad::Expect => "The only expectation that can be met is `100-continue`.",
             Bad::Underscore => "Header names must not contain an underscore; use `-`.",
+            Bad::Alias => "A header name may be read as another one; use letters, digits and `-`.",
             Bad::ConnectionHeader => "HTTP/2 requests must not carry headers about the connection.",
             Bad::Version => "Only HTTP/1.0, HTTP/1.1 and HTTP/2 are spoken here.",
         }

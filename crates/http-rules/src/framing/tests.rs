@@ -232,6 +232,17 @@ fn a_name_with_an_underscore_is_refused() {
     }
 }
 
+// attack: A-51
+#[test]
+fn a_name_that_may_be_read_as_another_is_refused() {
+    for name in ["x.tenant", "x!tenant", "content.length", "a~"] {
+        let named = [("host", "a"), (name, "1")];
+        assert_eq!(h1(&named), Err(Bad::Alias), "{name}");
+        assert_eq!(h2(&[(name, "1")]), Err(Bad::Alias), "{name}");
+    }
+    assert!(h2(&[("x-amz-meta-a.b", "1")]).is_ok());
+}
+
 // attack: B-17
 #[test]
 fn a_pseudo_authority_and_host_name_the_same_place() {
