@@ -8,6 +8,7 @@ use e2e::command::{macronode, ran, ran_beside};
 use e2e::overlay::{Overlay, PATIENCE, config};
 use e2e::wait::eventually;
 use e2e::{Node, START};
+use serde_json::Value;
 use tempfile::TempDir;
 use testkit::http;
 use testkit::upstream::Upstream;
@@ -165,6 +166,13 @@ async fn no_answer_or_log_line_of_a_running_node_shows_a_secret() {
         overheard.hear("status", command(&node, &["status"]).await);
         overheard.hear("status --json", command(&node, &["status", "--json"]).await);
     }
+    // What `reload` tells of may be what the watch over the file began before it.
+    eventually("the new token is in force", PATIENCE, async || {
+        let said = http::get(node.admin, "/status").await.unwrap();
+        let status: Value = serde_json::from_slice(&said.body).unwrap();
+        status["config"]["generation"] == 2
+    })
+    .await;
     overheard.hear("drain", command(&node, &["drain", "--token", WRONG]).await);
     overheard.hear("drain", command(&node, &["drain", "--token", OTHER]).await);
     let ended = node
