@@ -42,7 +42,7 @@ fn is_protocol(value: &HeaderValue) -> bool {
         let begin = name.get(..other.len());
         begin.is_some_and(|begin| begin.eq_ignore_ascii_case(other))
     };
-    let http = [&b"h2"[..], b"h3", b"http", b"tls"]
+    let http = [&b"h2"[..], b"h3", b"http", b"spdy", b"tls"]
         .into_iter()
         .any(begins_with);
     !http && is_token(name) && parts.next().is_none_or(is_token)

@@ -59,6 +59,8 @@ fn a_tunnel_of_http_is_never_opened() {
         "h3-29",
         "HTTP/2.0",
         "httpx",
+        "spdy/3.1",
+        "SPDY",
         "TLS/1.2",
         "websocket, h2c",
         "",
