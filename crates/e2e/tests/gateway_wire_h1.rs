@@ -123,7 +123,6 @@ async fn a_content_length_is_one_plain_number_or_an_error() {
         "content-length:5\r\n",
         "content-length: 5\r\nContent-Length: 5\r\n",
         "content-length: 5\r\nx: y\r\ncontent-length: 5\r\ncontent-length: 5\r\n",
-        "content-length: 5\r\ncontent-length: 05\r\n",
         "connection: content-length\r\ncontent-length: 5\r\n",
     ];
     let five = Passes(posted("hello").field("content-length", "5"));
@@ -132,7 +131,6 @@ async fn a_content_length_is_one_plain_number_or_an_error() {
         "content-length: 05\r\n",
         "content-length: 0005\r\n",
         "content-length: 000000000000000000000000000005\r\n",
-        "content-length: 05\r\ncontent-length: 5\r\n",
     ];
     site.check(cases(&CL, zeros, hello)).await;
     let bad = [
@@ -165,6 +163,8 @@ async fn a_content_length_is_one_plain_number_or_an_error() {
         "content-length: 5\0\r\n",
         "content-length: 18446744073709551616\r\n",
         "content-length: 18446744073709551621\r\n",
+        "content-length: 5\r\ncontent-length: 05\r\n",
+        "content-length: 05\r\ncontent-length: 5\r\n",
         "content-length : 5\r\n",
         "content-length: 5\r\n 0\r\n",
         "content-length:\r\n\t5\r\n",

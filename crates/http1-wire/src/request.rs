@@ -170,7 +170,7 @@ fn request(head: &Bytes, scan: &Scan, mut headers: HeaderMap) -> Result<Request,
             }
             Sending::Chunked
         }
-        (None, length) => Sending::Length(length.unwrap_or(0)),
+        (None, length) => Sending::Length(length.map_or(0, |(length, _)| length)),
     };
     Ok(Request {
         body,
@@ -202,6 +202,10 @@ fn request_line(line: &[u8]) -> Result<Line, Unreadable> {
     let method = line.iter().position(|byte| *byte == b' ').ok_or(LINE)?;
     let length = memchr::memchr(b' ', &line[method + 1..]).ok_or(LINE)?;
     let target = method + 1 + length;
+    // A fragment is its client's own (RFC 9112 3.2): cut off, it would leave a path that others read differently.
+    if memchr::memchr(b'#', &line[method + 1..target]).is_some() {
+        return Err(Unreadable::Malformed("a fragment in the target"));
+    }
     let version = match &line[target + 1..] {
         b"HTTP/1.1" => Version::HTTP_11,
         b"HTTP/1.0" => Version::HTTP_10,
@@ -223,7 +227,8 @@ fn request_line(line: &[u8]) -> Result<Line, Unreadable> {
 #[derive(Default)]
 struct Said {
     old: bool,
-    length: Option<u64>,
+    /// The number, and how many digits it was written with.
+    length: Option<(u64, usize)>,
     /// Whether the last coding is the one that delimits; nothing where there is none.
     chunked: Option<bool>,
     close: bool,
@@ -272,9 +277,11 @@ impl Said {
         if length > LENGTH_MAX {
             return Err(Fault::Oversized("a content-length"));
         }
-        match self.length.replace(length) {
+        let digits = value.len();
+        match self.length.replace((length, digits)) {
             None => Ok(true),
-            Some(before) if before == length => Ok(false),
+            // Zeros before a number change how some read it, so which of two is sent on must not matter.
+            Some(before) if before == (length, digits) => Ok(false),
             Some(_) => Err(Fault::Garbage("more than one content-length")),
         }
     }
