@@ -5,10 +5,11 @@ use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
-use e2e::Node;
 use e2e::command::{Ran, macronode, ran, ran_beside};
+use e2e::{Node, binary, runtime};
 use serde_json::Value;
 use testkit::http;
+use testkit::process::Program;
 
 const TOKEN: &str = "admin.token=open-sesame";
 
@@ -228,6 +229,44 @@ async fn drain_by_signal_or_token_waits_until_the_node_has_gone() {
         );
         assert_eq!(ended(&node).await, Some(0));
     }
+}
+
+// req: KN-08
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_is_asked_by_signal_whatever_its_program_is_called() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("gateway-1.2");
+    std::fs::copy(binary(), &program).unwrap();
+    let args = ["run", "--demo", "kernel", "--runtime", &runtime()];
+    let sets = ["admin.listen=127.0.0.1:0", "demo.listen=127.0.0.1:0"];
+    let program = Program::new(program).unwrap().args(args);
+    let node = Node::of(program.args(sets.iter().flat_map(|set| ["--set", set]))).await;
+    let reloaded = asked(&node, &["reload"], 0).await;
+    assert!(reloaded.stdout.starts_with("unchanged"), "{reloaded:?}");
+    let drained = asked(&node, &["drain"], 0).await;
+    assert!(drained.stdout.ends_with("stopped\n"), "{drained:?}");
+    assert_eq!(ended(&node).await, Some(0));
+}
+
+/// What answers says the number of a process that does not listen there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_does_not_listen_where_it_was_asked_is_not_signalled() {
+    let mut bystander = std::process::Command::new("sleep")
+        .arg("60")
+        .spawn()
+        .unwrap();
+    let status = format!(
+        r#"{{"node": "up", "version": "1", "pid": {}}}"#,
+        bystander.id()
+    );
+    for verb in ["drain", "reload"] {
+        let address = stranger(vec![answer(200, &status)]);
+        let said = said(&[verb, "--admin", &address], 6).stderr;
+        assert!(said.contains("use --token"), "{said}");
+    }
+    assert_eq!(bystander.try_wait().unwrap(), None, "it was left alone");
+    bystander.kill().unwrap();
+    bystander.wait().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -14,7 +14,7 @@ mod cgroup;
 mod clock;
 mod features;
 mod finding;
-mod holder;
+pub(crate) mod holder;
 mod limits;
 mod permissions;
 mod ports;

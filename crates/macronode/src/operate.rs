@@ -1,6 +1,7 @@
 //! `status`, `drain`, `reload`: what an operator asks of a running node.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use http::Method;
@@ -10,6 +11,7 @@ use serde_json::Value;
 
 use crate::cli::{NodeArgs, StatusArgs};
 use crate::client::{Said, Trouble, ask};
+use crate::doctor::holder;
 use crate::exit::Exit;
 use crate::table::{plain, table};
 
@@ -29,8 +31,10 @@ pub(crate) fn status(args: &StatusArgs) -> Exit {
 pub(crate) fn drain(args: &NodeArgs) -> Exit {
     with_node(args, async |node: &Node| {
         let status = node.status().await?;
-        let runs = |pid: &Value| pid_of(pid).is_some_and(is_macronode);
-        let near = runs(&status["pid"]);
+        let pid = pid_of(&status["pid"]).filter(|pid| is_node(*pid, args.admin));
+        // Its door closes before it ends; its name stays.
+        let name = pid.and_then(name_of);
+        let ended = || name.is_some() && pid.and_then(name_of) != name;
         node.request("/drain", libc::SIGTERM, &status).await?;
         say(format_args!("draining"));
         let give_up = node.give_up();
@@ -40,7 +44,7 @@ pub(crate) fn drain(args: &NodeArgs) -> Exit {
             let gone = match &now {
                 Err(Trouble::Gone(_)) => true,
                 // Who holds the socket for it (systemd) keeps it open: then only its process tells, if it is near.
-                Err(_) => near && !runs(&status["pid"]),
+                Err(_) => ended(),
                 Ok(now) => now["pid"] != status["pid"],
             };
             if gone {
@@ -145,9 +149,9 @@ impl Node {
         let Some(pid) = pid_of(&status["pid"]) else {
             return unreachable("the node did not say its process id".to_owned());
         };
-        if !is_macronode(pid) {
+        if !is_node(pid, self.args.admin) {
             return unreachable(format!(
-                "process {pid} is not a macronode of this machine; use --token"
+                "process {pid} is no macronode of this machine that this user may see; use --token"
             ));
         }
         // SAFETY: kill(2) takes any pid and signal and touches no memory of ours.
@@ -170,10 +174,17 @@ fn pid_of(value: &Value) -> Option<i32> {
     pid.filter(|pid| *pid > 1)
 }
 
-/// Guards against signalling a stranger: the node may run in another namespace, where its pid means someone else.
-fn is_macronode(pid: i32) -> bool {
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    name.trim_end() == "macronode"
+/// Guards against signalling a stranger: the node may run in another namespace, where its pid means someone else. Who
+/// listens where the answer came from is the node, whatever its program is called; where that cannot be seen, the name
+/// has to do.
+fn is_node(pid: i32, admin: SocketAddr) -> bool {
+    let listens = |pid| holder::listens(pid, admin);
+    u32::try_from(pid).is_ok_and(listens) || name_of(pid).is_some_and(|name| name == "macronode")
+}
+
+fn name_of(pid: i32) -> Option<String> {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some(name.trim_end().to_owned())
 }
 
 fn refusal(said: &Said) -> Trouble {

@@ -12,16 +12,31 @@ pub(super) struct Holder {
 
 /// Who keeps `address` from being bound, as far as this user may see it.
 pub(super) fn holder(address: SocketAddr) -> Option<Holder> {
+    let sockets = sockets(address);
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    let pid = processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .find(|pid| has_one(*pid, &sockets))?;
+    let name = super::read_line(format!("/proc/{pid}/comm"))?;
+    Some(Holder { pid, name })
+}
+
+/// Whether a process listens at `address`, as far as this user may see it.
+pub(crate) fn listens(pid: u32, address: SocketAddr) -> bool {
+    has_one(pid, &sockets(address))
+}
+
+/// The sockets that listen at `address`, as descriptors name them.
+fn sockets(address: SocketAddr) -> Vec<String> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
     let listeners = tables
         .iter()
         .filter_map(|table| fs::read_to_string(table).ok())
         .flat_map(|table| listeners(&table));
-    let inodes: Vec<u64> = listeners
+    listeners
         .filter(|(taken, _)| overlap(*taken, address))
-        .map(|(_, inode)| inode)
-        .collect();
-    owner(&inodes)
+        .map(|(_, inode)| format!("socket:[{inode}]"))
+        .collect()
 }
 
 /// The listening sockets of a `/proc/net/tcp` or `/proc/net/tcp6`: address and inode.
@@ -65,26 +80,14 @@ fn overlap(taken: SocketAddr, wanted: SocketAddr) -> bool {
     taken.port() == wanted.port() && (taken_ip == wanted_ip || all(taken_ip) || all(wanted_ip))
 }
 
-fn owner(inodes: &[u64]) -> Option<Holder> {
-    let sockets: Vec<_> = inodes
-        .iter()
-        .map(|inode| format!("socket:[{inode}]"))
-        .collect();
-    let holds = |pid: u32| {
-        let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else {
-            return false;
-        };
-        descriptors
-            .flatten()
-            .filter_map(|descriptor| fs::read_link(descriptor.path()).ok())
-            .any(|to| sockets.iter().any(|socket| to.as_os_str() == &**socket))
+fn has_one(pid: u32, sockets: &[String]) -> bool {
+    let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return false;
     };
-    let processes = fs::read_dir("/proc").ok()?.flatten();
-    let pid = processes
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .find(|pid| holds(*pid))?;
-    let name = super::read_line(format!("/proc/{pid}/comm"))?;
-    Some(Holder { pid, name })
+    descriptors
+        .flatten()
+        .filter_map(|descriptor| fs::read_link(descriptor.path()).ok())
+        .any(|to| sockets.iter().any(|socket| to.as_os_str() == &**socket))
 }
 
 #[cfg(test)]
