@@ -347,7 +347,7 @@ impl Journey {
             let slow = outcome.is_none()
                 && left_behind
                 && self.tries == 1
-                && place.is_overdue(held, usual);
+                && place.is_overdue(held) == Some(true);
             let outcome = outcome.or(slow.then_some(Outcome::Success));
             if outcome == Some(Outcome::Success) {
                 lasting.usual.note(held.saturating_sub(place.earlier));

@@ -298,7 +298,8 @@ impl Slots {
         if let Some(outcome) = outcome {
             let worked = hold.saturating_sub(place.earlier);
             // What failed at once does not say how long work takes.
-            if outcome == Outcome::Success || place.is_overdue(hold, usual) {
+            let is_late = || place.is_overdue(hold).unwrap_or(hold > usual);
+            if outcome == Outcome::Success || is_late() {
                 self.tenants.note(place.seat, worked);
                 self.reserve.note(worked, place.sparse);
             }

@@ -65,10 +65,10 @@ impl Place {
         *self.real_cost.insert(price_of(hold, cost, usual))
     }
 
-    /// Whether it has been held for clearly longer than others of its tenant are; or than others are at all.
-    pub(crate) fn is_overdue(&self, held: Duration, usual: Duration) -> bool {
-        let hold = self.slots.tenants.hold(self.seat);
-        held > hold.unwrap_or(usual) * OVERDUE
+    /// Whether it has been held for clearly longer than others of its tenant are. `None` if none of them is known.
+    pub(crate) fn is_overdue(&self, held: Duration) -> Option<bool> {
+        let hold = self.slots.tenants.hold(self.seat)?;
+        Some(held > hold * OVERDUE)
     }
 
     /// Nothing was done in it.
