@@ -13,16 +13,20 @@ use crate::overlay::config::OverlayText;
 /// An address, and the key that asks for it.
 type Place = (&'static str, SocketAddr);
 
-/// Says which two services ask for the same address; what one asks for twice it says itself.
+/// Says which two addresses are one place to listen; what a service asks for twice to the letter it says itself.
 pub(super) fn twice(text: &NodeText, report: &mut Report) {
     let all = all(text);
     for (index, (key, address)) in all.iter().enumerate() {
-        let before = all[..index].iter();
-        let other = before.filter(|(other, _)| service(other) != service(key));
-        let mut same = other.filter(|(_, other)| overlap(*other, *address));
-        if let Some((other, taken)) = same.next() {
+        let mut before = all[..index].iter();
+        let taken = before.find(|(other, taken)| {
+            let told = service(other) == service(key) && taken == address;
+            !told && overlap(*taken, *address)
+        });
+        if let Some((other, taken)) = taken {
             let what = format!("{other} = {taken} and {key} = {address} are one place to listen");
-            report.contradiction(&[key, other], what, "give each a port of its own");
+            let keys = [*key, *other];
+            let keys = if key == other { &keys[..1] } else { &keys };
+            report.contradiction(keys, what, "give each a port of its own");
         }
     }
 }

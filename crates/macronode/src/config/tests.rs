@@ -105,3 +105,37 @@ fn an_address_is_listened_on_once_by_whomever() {
         assert!(from(&text).is_ok(), "{fine}");
     }
 }
+
+// req: KN-13
+#[test]
+fn addresses_of_one_service_that_cannot_be_had_together_are_refused() {
+    let gateway =
+        |listen: &str| format!("[gateway]\nto = 'http://127.0.0.1:1'\nlisten = {listen}\n");
+    for listen in [
+        "['127.0.0.1:8080', '0.0.0.0:8080']",
+        "['0.0.0.0:8080', '127.0.0.1:8080']",
+        "['[::]:8080', '[::1]:8080']",
+        // What listens on all of IPv6 takes IPv4 too, as it is bound here.
+        "['[::]:8080', '127.0.0.1:8080']",
+    ] {
+        let said = from(&gateway(listen)).expect_err(listen).to_string();
+        assert_eq!(said.matches("are one place to listen").count(), 1, "{said}");
+        assert!(
+            said.contains("node.toml:3") && said.contains("gateway.listen"),
+            "{said}"
+        );
+    }
+    for listen in [
+        "['127.0.0.1:8080', '0.0.0.0:8081']",
+        "['127.0.0.1:0', '0.0.0.0:0']",
+        "['0.0.0.0:8080', '[::1]:8080']",
+    ] {
+        assert!(from(&gateway(listen)).is_ok(), "{listen}");
+    }
+    let twice = from(&gateway("['127.0.0.1:8080', '127.0.0.1:8080']"));
+    let said = twice.expect_err("the same twice").to_string();
+    assert!(
+        !said.contains("are one place to listen"),
+        "told once: {said}"
+    );
+}
