@@ -109,7 +109,7 @@ fn unopened(error: &io::Error) -> String {
 
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::NotFound => "check the path, or start without one to use the defaults",
+        io::ErrorKind::NotFound => "check the path; a file that is named has to be there",
         io::ErrorKind::PermissionDenied => "give the user the node runs as permission to read it",
         _ => "check the file and the disk it is on",
     }

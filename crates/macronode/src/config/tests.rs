@@ -139,3 +139,19 @@ fn addresses_of_one_service_that_cannot_be_had_together_are_refused() {
         "told once: {said}"
     );
 }
+
+// req: KN-13
+#[test]
+fn a_name_where_an_address_has_to_be_is_told_what_one_looks_like() {
+    for text in [
+        "[gateway]\nto = 'http://127.0.0.1:1'\nlisten = ['localhost:8080']\n",
+        "[edge]\nlisten = ['localhost:8080']\n",
+        "[transport]\nlisten = ['localhost:8080']\n",
+    ] {
+        let said = from(text).expect_err(text).to_string();
+        assert!(
+            said.contains("allowed: IP:PORT, such as 127.0.0.1:8080"),
+            "{said}"
+        );
+    }
+}

@@ -14,6 +14,9 @@ use crate::shape::{Kind, Shape};
 /// How many values are taken out before giving up; each attempt reads the whole tree again.
 const ATTEMPTS: usize = 100;
 
+/// What the standard library takes for an address with a port: no names.
+const ADDRESS: &str = "IP:PORT, such as 127.0.0.1:8080 or [::1]:8080";
+
 pub(super) fn build<C: DeserializeOwned>(
     shape: &Shape,
     tree: &mut Given,
@@ -84,8 +87,16 @@ impl<'s> Culprit<'s> {
         } else {
             short(&printable(message))
         };
+        // An item of a list has no words of its own.
+        let allowed = match (
+            &self.shape.allowed,
+            message == "invalid socket address syntax",
+        ) {
+            (None, true) => ADDRESS.to_owned(),
+            _ => self.shape.allowed(),
+        };
         Finding {
-            allowed: self.shape.allowed(),
+            allowed,
             ..Finding::new(self.place, self.key, what)
         }
     }

@@ -76,6 +76,9 @@ fn a_missing_file_is_named_with_what_to_do() {
         report.starts_with(&format!("{}: does not exist; ", path.display())),
         "{report}"
     );
+    // It may be the file of a policy: nobody is advised to go without.
+    assert!(report.contains("has to be there"), "{report}");
+    assert!(!report.contains("without"), "{report}");
 }
 
 #[test]
