@@ -9,11 +9,12 @@ use listenfd::ListenFd;
 use super::Place;
 use crate::handover::ASKED;
 
-/// What systemd gives goes to the door of its name, wherever it listens, and what has no such name to the door that is to
-/// listen where it does: a socket without `FileDescriptorName=` has the name of its unit.
+/// What systemd gives goes to the door of its name, wherever it listens, and what has no such name to the door that is
+/// to listen where it does: a socket without `FileDescriptorName=` has the name of its unit.
 ///
 /// What a predecessor leaves goes to the door of its name where the config asks for the same address as it did then, or
-/// to the door that asks for it now. What nobody asks for any more is closed here, and by the predecessor when it drains.
+/// to the door that asks for it now. What nobody asks for any more is closed here, and by the predecessor when it
+/// drains.
 pub(super) struct Inherited {
     listeners: Vec<Heirloom>,
 }
@@ -44,7 +45,8 @@ impl fmt::Display for Stray {
         write!(
             f,
             ": no door has this name or address\n  \
-             remedy: give its unit FileDescriptorName= with the name of a door ({doors}), or ListenStream= with its address"
+             remedy: give its unit FileDescriptorName= with the name of a door ({doors}), \
+             or ListenStream= with its address"
         )
     }
 }
