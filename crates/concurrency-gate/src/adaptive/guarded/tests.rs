@@ -105,8 +105,8 @@ fn an_origin_that_sends_away_at_once_whom_it_has_no_place_for_is_hardly_sent_any
     }
 }
 
-/// It has learnt what the origin can do; then, from that limit on, so many are sent away however few are inside. Of what
-/// the places can do that they leave, at least this share is done.
+/// It has learnt what the origin can do; then, from that limit on, so many are sent away however few are inside. At
+/// least this share is done of what the places can do that they leave.
 fn goes_on_though_refused(failing: f64, refusal_ms: f64, (limit, least): (u32, f64)) {
     testkit::sim::run("gate refused", SEEDS, |rng| {
         let machine = Adaptive::new(&Policy::guarded(BOUNDS), FIRST).expect("it adapts");
