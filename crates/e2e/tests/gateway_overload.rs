@@ -57,8 +57,8 @@ async fn at_twice_the_capacity_the_work_goes_on_and_refusals_are_quick() {
     }
 }
 
-/// Four tenants' worth of what an origin of 8 places and 40 ms can do, which has no limit configured: how a polite one
-/// of them fared in the last four of six seconds, and how many answers of the origin's own were refusals.
+/// How a polite tenant and a crowd fared in the last four of six seconds, before an origin of 8 places and 40 ms for
+/// which no limit is configured. The crowd is of so many a second, who leave after so long.
 async fn beside_a_crowd(origin: &Upstream, crowd: (f64, Duration)) -> (StreamReport, StreamReport) {
     origin.set_default(Reply::default().delay(ms(40)));
     origin.set_places(8);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::step::{Pause, Step};
 use super::window::Seen;
-use super::{DROPS, GROWTH, GROWTH_MAX, Guarded};
+use super::{DOUBT, DROPS, GROWTH, GROWTH_MAX, Guarded};
 
 /// How far below what it works on the limit goes: clearly, or a place too many would be refused all that comes.
 const BELOW: f64 = 0.9;
@@ -21,8 +21,6 @@ const HELPED: f64 = 0.5;
 const SMALLER: f64 = 0.9;
 /// How many times the refusals that are its own there must be for others to be among them.
 const MORE: f64 = 1.5;
-/// As many standard errors are chance.
-const CHANCE: f64 = 2.0;
 /// So many refusals, beyond those that are its own, end a step up.
 const FEW: f64 = 4.0;
 
@@ -48,7 +46,7 @@ impl Refused {
 
     /// Whether there are more of them than are known, and than chance explains.
     pub(super) fn is_new(&self, seen: &Seen) -> bool {
-        seen.refused - CHANCE * seen.refused_error > DROPS + self.own * MORE
+        seen.refused - DOUBT * seen.refused_error > DROPS + self.own * MORE
     }
 
     pub(super) fn begin_step(&mut self) {
