@@ -1,6 +1,6 @@
 //! An endpoint's idle HTTP/1 connections: the last one put back is the first one taken.
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kernel::lock::Lock;
@@ -11,14 +11,16 @@ use crate::spec::PoolSpec;
 use crate::tables;
 
 /// Connections looked at in one hold of the lock.
-const GLANCE: usize = 16;
+const GLANCE: usize = 64;
 
 pub(crate) struct Idle {
     rested: Lock<Vec<Rested>>,
     /// As many as are in there, to be read without the lock.
     count: AtomicUsize,
-    kept_max: AtomicUsize,
+    /// Of all connections, busy ones too. There is no other bound on those that rest: who closes what was needed a moment
+    /// ago opens it again the next. What is needed no more lies at the bottom, and grows old there.
     open_max: AtomicUsize,
+    closed: AtomicBool,
     /// Connections of an earlier generation speak otherwise than the endpoint does now.
     generation: AtomicU32,
 }
@@ -33,15 +35,13 @@ impl Idle {
         Self {
             rested: Lock::new(&tables::IDLE, Vec::new()),
             count: AtomicUsize::new(0),
-            kept_max: AtomicUsize::new(settings.idle_per_endpoint),
             open_max: AtomicUsize::new(settings.max_connections.max(1)),
+            closed: AtomicBool::new(false),
             generation: AtomicU32::new(0),
         }
     }
 
     pub(crate) fn adopt(&self, settings: &PoolSpec, other_wire: bool) {
-        self.kept_max
-            .store(settings.idle_per_endpoint, Ordering::Relaxed);
         self.open_max
             .store(settings.max_connections.max(1), Ordering::Relaxed);
         if other_wire {
@@ -52,7 +52,7 @@ impl Idle {
 
     /// Nothing is kept from now on.
     pub(crate) fn close(&self) {
-        self.kept_max.store(0, Ordering::Relaxed);
+        self.closed.store(true, Ordering::Relaxed);
         self.drain();
     }
 
@@ -93,7 +93,7 @@ impl Idle {
     pub(crate) fn put(&self, line: Box<Line>, now: Instant) {
         let fits = line.generation() == self.generation();
         let mut rested = self.rested.lock();
-        if !fits || rested.len() >= self.kept_max.load(Ordering::Relaxed) {
+        if !fits || self.closed.load(Ordering::Relaxed) || rested.len() >= self.open_max() {
             drop(rested); // Closing a socket is no work for a lock.
             return;
         }
@@ -102,25 +102,32 @@ impl Idle {
     }
 
     /// Closes what has rested for too long or was closed by the peer; the others give back their buffers, and let go of
-    /// the tasks that used them last.
-    pub(crate) fn sweep(&self, now: Instant, idle_time: Duration) {
-        let mut at = 0;
-        loop {
-            let mut dead = Vec::new();
-            let mut rested = self.rested.lock();
-            for _ in 0..GLANCE {
-                let Some(one) = rested.get_mut(at) else {
-                    self.count.store(rested.len(), Ordering::Relaxed);
-                    return;
-                };
-                if now.saturating_duration_since(one.since) < idle_time && one.line.is_fit_alone() {
-                    one.line.rest();
-                    at += 1;
-                } else {
-                    dead.push(rested.remove(at));
-                }
+    /// the tasks that used them last. Looks at a few from there on, and says where to go on if there are more.
+    pub(crate) fn sweep(&self, from: usize, now: Instant, idle_time: Duration) -> Option<usize> {
+        let mut rested = self.rested.lock();
+        let to = rested.len().min(from + GLANCE);
+        if from >= to {
+            return None;
+        }
+        let is_dead = |one: &mut Rested| {
+            let is_fresh = now.saturating_duration_since(one.since) < idle_time;
+            let stays = is_fresh && one.line.is_fit_alone();
+            if stays {
+                one.line.rest();
             }
-            self.count.store(rested.len(), Ordering::Relaxed);
+            !stays
+        };
+        let dead: Vec<Rested> = rested.extract_if(from..to, is_dead).collect();
+        self.count.store(rested.len(), Ordering::Relaxed);
+        drop(rested); // Before the sockets are closed, which takes a while.
+        Some(to - dead.len())
+    }
+
+    /// All of them, in one go.
+    pub(crate) fn sweep_all(&self, now: Instant, idle_time: Duration) {
+        let mut at = Some(0);
+        while let Some(from) = at {
+            at = self.sweep(from, now, idle_time);
         }
     }
 

@@ -218,7 +218,8 @@ impl Ready {
         if error.is_stale() {
             // The others of its age are likely to be closed as well.
             let endpoint = self.lease.endpoint();
-            endpoint.idle.sweep(now, endpoint.settings.load().idle_time);
+            let idle_time = endpoint.settings.load().idle_time;
+            endpoint.idle.sweep_all(now, idle_time);
         }
         error
     }

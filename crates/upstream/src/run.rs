@@ -149,7 +149,12 @@ impl Pool {
             tokio::time::sleep(SWEEP_EVERY).await;
             let (now, idle_time) = (clock::now(), self.spec().idle_time);
             for endpoint in &self.fleet().endpoints {
-                endpoint.idle.sweep(now, idle_time);
+                let mut at = Some(0);
+                while let Some(from) = at {
+                    at = endpoint.idle.sweep(from, now, idle_time);
+                    // There may be thousands to close, and others have work to do.
+                    tokio::task::yield_now().await;
+                }
                 endpoint.streams.sweep(now, idle_time);
             }
         }

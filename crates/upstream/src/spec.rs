@@ -28,9 +28,7 @@ pub struct PoolSpec {
     pub allow: Allow,
     /// Time for a connection to stand, TLS included.
     pub connect_timeout: Duration,
-    /// Connections an endpoint keeps open without work.
-    pub idle_per_endpoint: usize,
-    /// How long they are kept.
+    /// How long a connection without work is kept.
     pub idle_time: Duration,
     /// Connections an endpoint may have in all.
     pub max_connections: usize,
@@ -213,7 +211,6 @@ impl PoolSpec {
             tls: None,
             allow: Allow::Anything,
             connect_timeout: Duration::from_secs(1),
-            idle_per_endpoint: 256,
             idle_time: Duration::from_secs(30),
             max_connections: 4096,
             max_streams: 100,

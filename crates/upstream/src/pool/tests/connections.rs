@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// More than are looked at in one go, and than were ever kept.
+const CROWD: usize = 300;
+
 // req: GW-01
 #[tokio::test]
 async fn a_connection_whose_response_was_read_is_used_again() {
@@ -21,27 +24,63 @@ async fn a_connection_whose_response_was_read_is_used_again() {
     assert_eq!((view.idle, view.busy, view.in_flight), (1, 0, 0));
 }
 
-#[tokio::test]
-async fn the_connection_put_back_last_is_taken_first_and_no_more_are_kept_than_allowed() {
-    let origin = Upstream::start().await.unwrap();
-    origin.set_default(Answer::status(200).delay(Duration::from_millis(30)));
-    let pool = pool(PoolSpec {
-        idle_per_endpoint: 2,
-        ..spec(&[&origin])
-    });
-    let [a, b, c, d] = [(); 4].map(|()| fetch(&pool, "/"));
-    let (a, b, c, d) = tokio::join!(a, b, c, d);
-    for answer in [a, b, c, d] {
-        assert_eq!(answer.unwrap().0, 200);
+/// So many exchanges at once, each on a connection of its own.
+async fn crowd(pool: &Pool, people: usize) {
+    let until = clock::now() + PATIENCE;
+    let mut ready = Vec::new();
+    for _ in 0..people {
+        ready.push(pick(pool).ready(until).await.unwrap());
     }
+    for one in ready {
+        let response = one.send(get("/"), until).await.unwrap();
+        assert_eq!(response.status(), 200);
+        response.into_body().collect().await.unwrap();
+    }
+}
+
+// req: GW-01
+#[tokio::test]
+async fn a_crowd_that_comes_again_finds_all_its_connections_and_who_is_alone_takes_the_last() {
+    let origin = Upstream::start().await.unwrap();
+    let pool = pool(spec(&[&origin]));
+    crowd(&pool, CROWD).await;
     let view = only(&pool);
-    assert_eq!((origin.connections(), view.idle, view.busy), (4, 2, 0));
+    assert_eq!((view.idle, view.busy), (CROWD, 0));
+    crowd(&pool, CROWD).await;
+    assert_eq!(origin.connections(), CROWD as u64);
     for _ in 0..3 {
         fetch(&pool, "/").await.unwrap();
     }
     let requests = origin.requests();
-    let later: Vec<u64> = requests[4..].iter().map(|one| one.connection).collect();
-    assert_eq!(later, [later[0]; 3]);
+    let later = &requests[2 * CROWD..];
+    assert!(
+        later
+            .iter()
+            .all(|one| one.connection == later[0].connection)
+    );
+}
+
+// req: GW-01
+#[tokio::test]
+async fn connections_that_are_needed_no_more_grow_old_and_those_in_use_stay() {
+    let origin = Upstream::start().await.unwrap();
+    let pool = pool(spec(&[&origin]));
+    crowd(&pool, CROWD).await;
+    let since = clock::now();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    crowd(&pool, 3).await;
+    let endpoint = pool.fleet().endpoints[0].clone();
+    let now = clock::now();
+    let idle_time = now - since;
+    let (mut at, mut glances) = (Some(0), 0);
+    while let Some(from) = at {
+        at = endpoint.idle.sweep(from, now, idle_time);
+        glances += 1;
+    }
+    assert_eq!(only(&pool).idle, 3);
+    assert!(glances > 2, "{glances} holds of the lock for all of them");
+    crowd(&pool, 3).await;
+    assert_eq!(origin.connections(), CROWD as u64);
 }
 
 // req: GW-09
@@ -241,7 +280,7 @@ async fn what_has_rested_too_long_or_was_closed_is_swept() {
         let now = clock::now() + later;
         pool.fleet().endpoints[0]
             .idle
-            .sweep(now, Duration::from_secs(9));
+            .sweep_all(now, Duration::from_secs(9));
         only(&pool).idle
     };
     assert_eq!(sweep(Duration::from_secs(8)), 3);

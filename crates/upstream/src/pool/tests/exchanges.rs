@@ -248,7 +248,7 @@ async fn an_endpoint_that_speaks_while_its_connection_rests_is_not_believed() {
         .unwrap();
     let endpoint = pool.fleet().endpoints[0].clone();
     while only(&pool).idle > 0 {
-        endpoint.idle.sweep(clock::now(), PATIENCE);
+        endpoint.idle.sweep_all(clock::now(), PATIENCE);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let again = async {
