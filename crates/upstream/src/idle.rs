@@ -17,8 +17,8 @@ pub(crate) struct Idle {
     rested: Lock<Vec<Rested>>,
     /// As many as are in there, to be read without the lock.
     count: AtomicUsize,
-    /// Of all connections, busy ones too. There is no other bound on those that rest: who closes what was needed a moment
-    /// ago opens it again the next. What is needed no more lies at the bottom, and grows old there.
+    /// Of all connections, busy ones too. There is no other bound on those that rest: who closes what was needed a
+    /// moment ago opens it again the next. What is needed no more lies at the bottom, and grows old there.
     open_max: AtomicUsize,
     closed: AtomicBool,
     /// Connections of an earlier generation speak otherwise than the endpoint does now.
