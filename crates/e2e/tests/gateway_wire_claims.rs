@@ -62,6 +62,22 @@ async fn what_a_stranger_claims_to_be_goes_no_further() {
 }
 
 // req: GW-12
+// attack: A-51
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dotted_name_does_not_stand_in_for_a_header_of_the_config() {
+    let site = Site::start(
+        "trusted_hops = [\"10.0.0.0/8\"]\n[gateway.identity]\ntenant_header = \"acme-tenant\"\n",
+        "",
+    )
+    .await;
+    let alias = Refused(400, "header-name-alias");
+    let claims = ["acme.tenant: gold\r\n", "Acme.Tenant: gold\r\na.b: 1\r\n"];
+    site.check(cases(&alias, claims, get)).await;
+    let others = ["acme.tenants: 1\r\n", "a.b: 1\r\n"];
+    site.check(cases(&Passes(got()), others, get)).await;
+}
+
+// req: GW-12
 // attack: H-02, H-03, H-09
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_trusted_hop_says_is_one_thing_or_refused() {

@@ -22,29 +22,31 @@ pub(crate) enum Alias {
     Underscore,
     /// By another character that is no letter, digit or `-`.
     Other,
+    /// By a dot, and the other name means nothing to us.
+    Dot,
 }
 
 /// Every name with such a character is one, not only those we give a meaning: a list of names worth protecting would
-/// never be whole. Only dots are in names that people do send, so these have to stand for a name that means something,
-/// or for the dash of an `x-` name, to be one.
+/// never be whole. Only dots are in names that people do send, so these are told apart, unless they stand for a name
+/// that means something, or for the dash of an `x-` name.
 pub(crate) fn alias(name: &HeaderName) -> Option<Alias> {
     let text = name.as_str();
     match text.bytes().all(|byte| PLAIN[usize::from(byte)]) {
         true => None,
-        false => of_odd(text),
+        false => Some(of_odd(text)),
     }
 }
 
-fn of_odd(text: &str) -> Option<Alias> {
+fn of_odd(text: &str) -> Alias {
     if text.contains('_') {
-        return Some(Alias::Underscore);
+        return Alias::Underscore;
     }
     let dotted = |byte: u8| byte == b'.' || PLAIN[usize::from(byte)];
     let read = text.replace('.', "-");
     let harmless = text.bytes().all(dotted)
         && !text.starts_with("x.")
         && HeaderName::from_bytes(read.as_bytes()).is_ok_and(|read| !means_something(&read));
-    (!harmless).then_some(Alias::Other)
+    if harmless { Alias::Dot } else { Alias::Other }
 }
 
 #[cfg(test)]

@@ -17,6 +17,9 @@ pub struct Checked<'a> {
     pub authority: Authority<'a>,
     /// The client waits for `100 Continue` before it sends the body.
     pub expects_continue: bool,
+    /// Some names have dots, which servers behind may read as dashes: whoever gives names a meaning of its own should
+    /// look whether one of those is meant.
+    pub dotted: bool,
 }
 
 /// Checks a head that a parser has accepted for what the parser leaves to us. One pass over the headers; nothing is
@@ -32,6 +35,7 @@ pub fn check(parts: &Parts) -> Result<Checked<'_>, Bad> {
     Ok(Checked {
         authority: authority(&parts.uri, seen.host, wire)?,
         expects_continue: seen.expects_continue,
+        dotted: seen.dotted,
     })
 }
 
@@ -62,6 +66,7 @@ struct Seen<'a> {
     length: Option<&'a HeaderValue>,
     chunked: bool,
     expects_continue: bool,
+    dotted: bool,
 }
 
 impl<'a> Seen<'a> {
@@ -85,7 +90,7 @@ impl<'a> Seen<'a> {
                 Err(Bad::ConnectionHeader)
             }
             header::TE if wire == Wire::Framed && value != "trailers" => Err(Bad::ConnectionHeader),
-            _ => other(wire, name),
+            _ => self.other(wire, name),
         }
     }
 
@@ -119,18 +124,22 @@ impl<'a> Seen<'a> {
             false => Err(Bad::Expect),
         }
     }
-}
 
-/// Names that others may read as another name are refused, whoever sends them.
-fn other(wire: Wire, name: &HeaderName) -> Result<(), Bad> {
-    let text = name.as_str();
-    if wire == Wire::Framed && matches!(text, "proxy-connection" | "keep-alive") {
-        return Err(Bad::ConnectionHeader);
-    }
-    match alias(name) {
-        None => Ok(()),
-        Some(Alias::Underscore) => Err(Bad::Underscore),
-        Some(Alias::Other) => Err(Bad::Alias),
+    /// Names that others may read as another name are refused, whoever sends them.
+    fn other(&mut self, wire: Wire, name: &HeaderName) -> Result<(), Bad> {
+        let text = name.as_str();
+        if wire == Wire::Framed && matches!(text, "proxy-connection" | "keep-alive") {
+            return Err(Bad::ConnectionHeader);
+        }
+        match alias(name) {
+            None => Ok(()),
+            Some(Alias::Underscore) => Err(Bad::Underscore),
+            Some(Alias::Other) => Err(Bad::Alias),
+            Some(Alias::Dot) => {
+                self.dotted = true;
+                Ok(())
+            }
+        }
     }
 }
 

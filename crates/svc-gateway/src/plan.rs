@@ -17,6 +17,7 @@ use crate::gates::RouteGate;
 use crate::keys::Keys;
 use crate::labels::{Label, ROUTES};
 use crate::metrics::RouteMetrics;
+use crate::own_names::OwnNames;
 use crate::policy::Policy;
 use crate::quota::{Quotas, Rated, Whose};
 use crate::rewrite::{Edits, Redirect, Rewrite};
@@ -37,6 +38,7 @@ pub(crate) struct Plan {
     pub(crate) trusted: Vec<IpNet>,
     pub(crate) tenant_header: Option<HeaderName>,
     pub(crate) key_header: HeaderName,
+    pub(crate) own_names: OwnNames,
     pub(crate) access_log: AccessLevel,
     pub(crate) inflight: u32,
     pub(crate) streams_per_tenant: u32,
@@ -178,6 +180,7 @@ impl Plan {
             tenant_header: parsed(text.identity.tenant_header.as_deref()),
             key_header: parsed(text.identity.key_header.as_deref())
                 .unwrap_or(HeaderName::from_static("x-api-key")),
+            own_names: OwnNames::of(&text),
             access_log: text.access_log.level,
             inflight: text.limits.inflight,
             streams_per_tenant: text.limits.streams_per_tenant,

@@ -260,6 +260,14 @@ fn read<'a>(
     heads: Heads,
 ) -> Result<Authority<'a>, Refusal> {
     let checked = framing::check(parts).map_err(Refusal::Framing)?;
+    if checked.dotted
+        && parts
+            .headers
+            .keys()
+            .any(|name| plan.own_names.has_alias(name))
+    {
+        return Err(Refusal::Framing(framing::Bad::Alias));
+    }
     if !is_about_all(parts) {
         path::check(parts.uri.path().as_bytes()).map_err(Refusal::Path)?;
     }

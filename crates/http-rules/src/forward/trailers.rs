@@ -3,7 +3,7 @@
 use super::hop_by_hop::is_hop_by_hop;
 use super::origin::is_claim;
 use super::remove_where;
-use crate::alias::alias;
+use crate::alias::{Alias, alias};
 use http::header::{self, HeaderMap, HeaderName};
 
 /// Drops trailer fields that would change how a message already acted upon is understood.
@@ -20,7 +20,7 @@ pub fn strip_call_trailers(trailers: &mut HeaderMap) {
 }
 
 fn is_forbidden(name: &HeaderName) -> bool {
-    means_something(name) || alias(name).is_some()
+    means_something(name) || alias(name).is_some_and(|alias| alias != Alias::Dot)
 }
 
 /// Whether a field of this name frames, routes, authenticates or decides.

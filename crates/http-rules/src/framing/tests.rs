@@ -243,6 +243,18 @@ fn a_name_that_may_be_read_as_another_is_refused() {
     assert!(h2(&[("x-amz-meta-a.b", "1")]).is_ok());
 }
 
+// attack: A-51
+#[test]
+fn whoever_gives_names_a_meaning_is_told_of_names_with_dots() {
+    for (name, dotted) in [("x-amz-meta-a.b", true), ("x-amz-meta-a-b", false)] {
+        let request = http::Request::get("/")
+            .header("host", "a")
+            .header(name, "1");
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        assert_eq!(check(&parts).unwrap().dotted, dotted, "{name}");
+    }
+}
+
 // attack: B-17
 #[test]
 fn a_pseudo_authority_and_host_name_the_same_place() {
