@@ -115,6 +115,24 @@ async fn a_queue_full_of_old_requests_does_not_starve_the_origin() {
     assert!(late > 55.0, "{late} served a second: {told:#?}");
 }
 
+// req: KN-08
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_demonstration_drains_with_its_whole_crowd_at_the_door() {
+    // The crowd's connections are often closed while it does not use them.
+    let node = demonstration_with(&["gateway.timeouts.idle_ms=10"]).await;
+    seconds(&node, 3).await;
+    node.process.signal(libc::SIGTERM).unwrap();
+    let ended = node.process.wait_exit(Duration::from_secs(10)).await;
+    assert_eq!(ended.unwrap().code(), Some(0));
+    let books = log::books(&node.process).await;
+    assert_eq!(books["demo_visit"].aborted, 0, "{books:?}");
+    let events = log::events(&node.process);
+    let stopped = events
+        .iter()
+        .find(|event| log::message(event) == "macronode has stopped");
+    assert_eq!(stopped.expect("its last word")["outcome"], "Drained");
+}
+
 fn share(summary: &Value, tenant: &str) -> f64 {
     number(summary, tenant, " % (due")
 }

@@ -98,30 +98,36 @@ impl Visitor {
     }
 
     /// The connection where it can be used again, and why the gateway refused where it did.
-    async fn ask(&self, mut line: Line) -> Result<(Option<Line>, Option<String>), Error> {
+    async fn ask(&self, line: Line) -> Result<(Option<Line>, Option<String>), Error> {
         let request = Request::get("/")
             .header(HOST, self.door.to_string())
             .header("x-tenant", self.tenant)
             .body(Empty::new())?;
-        let (open, reason) = line.exchange(request).await?;
-        Ok((open.then_some(line), reason))
+        line.exchange(request).await
     }
 }
 
 impl Line {
-    /// Whether it can be used again, and why the gateway refused where it did.
+    /// Itself where it can be used again, and why the gateway refused where it did.
     async fn exchange(
-        &mut self,
+        self,
         request: Request<Empty<Bytes>>,
-    ) -> Result<(bool, Option<String>), Error> {
-        let answer = answer(&mut self.sender, request);
-        tokio::pin!(answer);
+    ) -> Result<(Option<Self>, Option<String>), Error> {
+        let Self {
+            mut sender,
+            mut driver,
+        } = self;
+        let mut answer = Box::pin(answer(&mut sender, request));
         tokio::select! {
-            reason = &mut answer => return Ok((true, reason?)),
-            ended = &mut self.driver => ended?,
+            reason = &mut answer => {
+                drop(answer);
+                return Ok((Some(Self { sender, driver }), reason?));
+            }
+            ended = &mut driver => ended?,
         }
-        // What is driven no longer has given all it had.
-        Ok((false, answer.await?))
+        // It has given all it had. A request that it never took up is known to be lost only once it is dropped.
+        drop(driver);
+        Ok((None, answer.await?))
     }
 }
 
