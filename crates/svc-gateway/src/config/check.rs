@@ -1,11 +1,13 @@
 //! What in a `[gateway]` section contradicts itself, or names what is not there.
 
+use std::collections::HashMap;
+
 use strict_config::Report;
 
 use super::{ClientCertificates, GatewayText, TlsText, network};
 use identity::identity;
 use policy::policy;
-use route::route;
+use route::routes;
 use upstream::check_upstream;
 
 mod identity;
@@ -44,9 +46,7 @@ pub(super) fn check(text: &GatewayText, report: &mut Report) {
         report.contradiction(&["queue.per_tenant", "queue.items"], what, remedy);
     }
     names(text, report);
-    for (index, text_of_route) in text.routes.iter().enumerate() {
-        report.within_item("routes", index, |report| route(text, text_of_route, report));
-    }
+    routes(text, report);
     report.within("upstreams", |report| {
         for (name, upstream) in &text.upstreams {
             report.within(name, |report| check_upstream(upstream, report));
@@ -105,15 +105,16 @@ fn check_tls(tls: &TlsText, report: &mut Report) {
     }
 }
 
+/// Names stand for routes in metrics, log and policy.
 fn names(text: &GatewayText, report: &mut Report) {
-    let mut named: Vec<_> = text
-        .routes
-        .iter()
-        .filter_map(|route| route.name.as_deref())
-        .collect();
-    named.sort_unstable();
-    if let Some(twice) = named.windows(2).find(|two| two[0] == two[1]) {
-        let what = format!("two routes are named `{}`", twice[0]);
-        report.contradiction(&["routes"], what, "give each a name of its own");
+    let mut known = HashMap::new();
+    for (index, route) in text.routes.iter().enumerate() {
+        let Some(name) = &route.name else { continue };
+        if let Some(first) = known.insert(name, index) {
+            let what = format!("two routes are named `{name}`: routes[{first}] is the other");
+            report.within_item("routes", index, |report| {
+                report.contradiction(&["name"], what, "give each a name of its own");
+            });
+        }
     }
 }

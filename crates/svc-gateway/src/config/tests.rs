@@ -214,6 +214,69 @@ fn what_contradicts_is_told_with_its_place_and_what_to_do() {
 
 // req: KN-13
 #[test]
+fn of_two_routes_of_one_name_the_later_is_told() {
+    let route = |name: &str| format!("{{ name = '{name}', path = '/{name}', upstream = 'main' }}");
+    let twice = format!(
+        "{TO}routes = [{}, {}, {}]\n",
+        route("a"),
+        route("b"),
+        "{ name = 'a', path = '/c', upstream = 'main' }"
+    );
+    let said = mistakes(&twice);
+    assert!(said.contains("gateway.routes[2].name"), "{said}");
+    assert!(said.contains("routes[0] is the other"), "{said}");
+}
+
+// req: KN-13
+#[test]
+fn a_route_that_gets_no_request_is_told_with_the_one_that_has_them() {
+    let said = |first: &str, second: &str| {
+        let route = |asks: &str| format!("{{ {asks}, upstream = 'main' }}");
+        mistakes(&format!(
+            "{TO}routes = [{}, {}]\n",
+            route(first),
+            route(second)
+        ))
+    };
+    let unreachable = [
+        ("path = '/a'", "path = '/a'"),
+        ("exact = '/a'", "exact = '/a'"),
+        ("regex = '/a.*'", "regex = '/a.*'"),
+        ("path = '/'", "hosts = []"),
+        ("hosts = ['b.c', 'a.c']", "hosts = ['A.c']"),
+        ("methods = ['GET', 'HEAD']", "methods = ['HEAD']"),
+        ("headers = { x = '*' }", "headers = { x = '1' }"),
+        ("headers = { x = '1' }", "headers = { X = '1' }"),
+    ];
+    for (first, second) in unreachable {
+        let said = said(first, second);
+        assert!(
+            said.contains("routes[0] has them all"),
+            "{first}, {second}: {said}"
+        );
+        assert!(said.contains("test.toml:3"), "{first}, {second}: {said}");
+    }
+    let both = [
+        ("path = '/a'", "path = '/a/'"),
+        ("path = '/a'", "exact = '/a'"),
+        ("path = '/a'", "path = '/a', methods = ['GET']"),
+        (
+            "path = '/a', headers = { x = '1' }",
+            "path = '/a', methods = ['GET']",
+        ),
+        ("methods = ['HEAD']", "methods = ['GET', 'HEAD']"),
+        ("headers = { x = '1' }", "headers = { x = '*' }"),
+        ("hosts = ['a.c']", "hosts = ['a.c', 'b.c']"),
+        ("hosts = ['*.c']", "hosts = ['a.c']"),
+        ("path = '/'", "hosts = ['a.c']"),
+    ];
+    for (first, second) in both {
+        assert_eq!(said(first, second), "", "{first}, {second}");
+    }
+}
+
+// req: KN-13
+#[test]
 fn several_contradictions_are_told_at_once() {
     let text = format!(
         "{TO}proxy_protocol = true\nqueue = {{ items = 1, per_tenant = 2 }}\n\

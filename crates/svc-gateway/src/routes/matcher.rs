@@ -36,6 +36,17 @@ pub(crate) struct MatcherError {
     pub(crate) remedy: &'static str,
 }
 
+impl PathMatch {
+    /// What tells it from others.
+    pub(crate) fn key(&self) -> (u8, &str) {
+        match self {
+            Self::Exact(path) => (0, path),
+            Self::Prefix(path) => (1, path),
+            Self::Regex(regex) => (2, regex.as_str()),
+        }
+    }
+}
+
 /// A compiled expression may not be larger than this: a config is not the place to run out of memory.
 const REGEX_BYTES: usize = 1 << 20;
 
@@ -60,6 +71,29 @@ impl Matcher {
     /// How much it asks beside host and path.
     pub(crate) fn conditions(&self) -> usize {
         self.headers.len() + usize::from(!self.methods.is_empty())
+    }
+
+    /// Whether it has every request that `later` asks for, of the same path and, at least, of the same hosts.
+    pub(crate) fn leaves_nothing_for(&self, later: &Self) -> bool {
+        let hosts = match later.hosts.is_empty() {
+            true => self.hosts.is_empty(),
+            false => later.hosts.iter().all(|host| self.hosts.contains(host)),
+        };
+        let methods = self.methods.is_empty()
+            || !later.methods.is_empty() && { &later.methods }
+                .iter()
+                .all(|method| self.methods.contains(method));
+        let headers = { &self.headers }.iter().all(|(name, value)| {
+            { &later.headers }
+                .iter()
+                .any(|(other, wanted)| name == other && (value.is_none() || value == wanted))
+        });
+        // Who asks more is tried first.
+        self.conditions() >= later.conditions()
+            && self.path.key() == later.path.key()
+            && hosts
+            && methods
+            && headers
     }
 }
 

@@ -1,5 +1,7 @@
 //! What in a route contradicts itself, or names what is not there.
 
+use std::collections::HashMap;
+
 use http::header::{CONTENT_LENGTH, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TRAILER};
 use http::{HeaderName, HeaderValue};
 use http_rules::authority::Authority;
@@ -11,9 +13,26 @@ use super::identity::nobody_known;
 use crate::rewrite::{Redirect, Rewrite};
 use crate::routes::{Matcher, MatcherError};
 
-pub(super) fn route(gateway: &GatewayText, text: &RouteText, report: &mut Report) {
-    if let Err(MatcherError { key, what, remedy }) = Matcher::compile(text) {
-        report.contradiction(&[key], what, remedy);
+/// Checks each, and all together.
+pub(super) fn routes(gateway: &GatewayText, report: &mut Report) {
+    let texts = gateway.routes.iter();
+    let matchers: Vec<_> = texts.clone().map(Matcher::compile).collect();
+    for (index, (text, matcher)) in texts.zip(&matchers).enumerate() {
+        report.within_item("routes", index, |report| {
+            route(gateway, text, matcher, report)
+        });
+    }
+    unreachable(&matchers, report);
+}
+
+fn route(
+    gateway: &GatewayText,
+    text: &RouteText,
+    matcher: &Result<Matcher, MatcherError>,
+    report: &mut Report,
+) {
+    if let Err(MatcherError { key, what, remedy }) = matcher {
+        report.contradiction(&[key], what, *remedy);
     } else if let Err(what) = Rewrite::compile(text) {
         let remedy = "write a path such as /v2; in an expression's, ${1} is a group";
         report.contradiction(&["rewrite"], what, remedy);
@@ -72,6 +91,36 @@ pub(super) fn route(gateway: &GatewayText, text: &RouteText, report: &mut Report
         report.contradiction(&["waiting", "inflight"], what, "set inflight too");
     }
     headers(text, report);
+}
+
+/// Routes that never get a request, since one written before them asks for no less.
+fn unreachable(matchers: &[Result<Matcher, MatcherError>], report: &mut Report) {
+    // Looked up by path and one host each, so that many routes cost little more than one each.
+    let mut before = HashMap::<_, Vec<(usize, &Matcher)>>::new();
+    for (index, matcher) in matchers.iter().enumerate() {
+        let Ok(matcher) = matcher else { continue };
+        let place = |host| (matcher.path.key(), host);
+        let first = matcher.hosts.first().map(String::as_str);
+        let rivals = before.get(&place(first)).into_iter().flatten();
+        if let Some((rival, _)) = { rivals }.find(|(_, rival)| rival.leaves_nothing_for(matcher)) {
+            let what = format!("this route gets no request: routes[{rival}] has them all");
+            report.within_item("routes", index, |report| {
+                let keys = [
+                    "exact", "path", "regex", "hosts", "upstream", "split", "redirect",
+                ];
+                let remedy =
+                    "remove one of them, or ask for other paths, hosts, methods or headers";
+                report.contradiction(&keys, what, remedy);
+            });
+        }
+        let hosts = matcher.hosts.iter().map(|host| Some(host.as_str()));
+        for host in hosts.chain(matcher.hosts.is_empty().then_some(None)) {
+            before
+                .entry(place(host))
+                .or_default()
+                .push((index, matcher));
+        }
+    }
 }
 
 fn redirect(text: &RouteText, report: &mut Report) {
