@@ -213,12 +213,20 @@ fn weigh<C: ConfigText>(text: &C, places: &BTreeMap<String, Place>, findings: &m
             .or(found.keys.first())
             .cloned()
             .unwrap_or_default();
-        let place = written.map_or(Place::Default, |(_, place)| place.clone());
+        let place = written.map(|(_, place)| place);
+        let place = place.or_else(|| found.keys.iter().find_map(|key| above(key, places)));
+        let place = place.cloned().unwrap_or(Place::Default);
         findings.add(Finding {
             remedy: Some(found.remedy),
             ..Finding::new(place, key, found.what)
         });
     }
+}
+
+/// Where the nearest table or list around a key nobody wrote begins.
+fn above<'a>(key: &str, places: &'a BTreeMap<String, Place>) -> Option<&'a Place> {
+    let ends = key.rmatch_indices(['.', '[']);
+    { ends }.find_map(|(end, _)| places.get(&key[..end]))
 }
 
 /// The place of every value somebody wrote, by key.

@@ -214,6 +214,17 @@ fn what_contradicts_is_told_with_its_place_and_what_to_do() {
 
 // req: KN-13
 #[test]
+fn what_is_missing_is_told_where_it_would_have_to_be() {
+    let section = mistakes("# Somewhere.\n[gateway]\nlisten = ['127.0.0.1:0']\n");
+    let place = "test.toml:2:1: gateway.routes: the gateway has nowhere";
+    assert!(section.starts_with(place), "{section}");
+    let tls = "tls = { listen = ['127.0.0.1:0'] }\n";
+    let inner = mistakes(&format!("{TO}{tls}"));
+    assert!(inner.starts_with("test.toml:3:7: gateway.tls"), "{inner}");
+}
+
+// req: KN-13
+#[test]
 fn of_two_routes_of_one_name_the_later_is_told() {
     let route = |name: &str| format!("{{ name = '{name}', path = '/{name}', upstream = 'main' }}");
     let twice = format!(
