@@ -142,6 +142,23 @@ fn a_diff_tells_what_a_reload_would_change_and_what_needs_a_restart() {
         said(&["config", "diff", &new, &new], 0).stdout,
         "no change\n"
     );
+    let gateway = |name: &str, routes: &str| {
+        let text = format!("[gateway]\nto = 'http://127.0.0.1:1'\nroutes = [{routes}]\n");
+        file(name, &text)
+    };
+    let routes = "{ path = '/a', upstream = 'main', deadline_ms = 500 }";
+    let before = gateway("before", routes);
+    let slower = gateway("slower", &routes.replace("500", "700"));
+    let changed = said(&["config", "diff", &before, &slower], 0).stdout;
+    let last = changed.lines().last().unwrap();
+    let cells: Vec<_> = last.split_whitespace().collect();
+    let deadline = ["gateway.routes[0].deadline_ms", "500", "700", "reload"];
+    assert_eq!(cells, deadline, "{changed}");
+    let another = "{ path = '/b', upstream = 'main' }";
+    let more = gateway("more", &format!("{routes}, {another}"));
+    let changed = said(&["config", "diff", &before, &more], 0).stdout;
+    let begins = "gateway.routes[1], by reload\n  old  (none)\n  new  {";
+    assert!(changed.starts_with(begins), "{changed}");
     let bad = file("bad", "[demo]\nrate = -7\n");
     let refused = said(&["config", "diff", &old, &bad], 3);
     assert!(refused.stderr.contains("demo.rate = -7"), "{refused:?}");

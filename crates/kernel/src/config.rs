@@ -366,7 +366,7 @@ where
         let changes = self.loaded.lock().diff(&loaded);
         let fixed = restart_needed(&changes);
         if !fixed.is_empty() {
-            let keys = fixed.join(", ");
+            let keys = listed(&fixed);
             return Verdict::Refused(format!(
                 "{keys}: cannot change while the node runs; restart it to apply"
             ));
@@ -403,9 +403,21 @@ where
         status.generation = generation;
         (status.last_result, status.last_error) = ("applied", String::new());
         drop(status);
-        let changed = ready.keys.join(", ");
+        let changed = listed(&ready.keys);
         tracing::info!(generation, changed, "new config in force");
         generation
+    }
+}
+
+/// Keys that are named; a line has to stay one that can be read.
+const MOST_NAMED: usize = 32;
+
+fn listed(keys: &[impl AsRef<str>]) -> String {
+    let (named, more) = keys.split_at(keys.len().min(MOST_NAMED));
+    let named: Vec<_> = named.iter().map(AsRef::as_ref).collect();
+    match more.len() {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use serde_json::Value;
 use strict_config::{
-    Comments, Loaded, Mistakes, Sources, load, read_file, restart_needed, schema, to_toml,
+    Change, Comments, Loaded, Mistakes, Sources, load, read_file, restart_needed, schema, to_toml,
 };
 
 use crate::cli::{ConfigArgs, ConfigCommand};
@@ -50,26 +51,7 @@ fn diff(old: &Path, new: &Path) -> Exit {
             println!("no change");
             return Exit::Ok;
         }
-        let rows: Vec<_> = changes
-            .iter()
-            .map(|change| {
-                let shown = |value: &Option<serde_json::Value>| {
-                    value
-                        .as_ref()
-                        .map_or("(none)".to_owned(), ToString::to_string)
-                };
-                vec![
-                    change.key.clone(),
-                    shown(&change.old),
-                    shown(&change.new),
-                    change.reload.to_string(),
-                ]
-            })
-            .collect();
-        print!(
-            "{}",
-            table(&["key", "old", "new", "takes effect by"], &rows)
-        );
+        print!("{}", listed(&changes));
         let fixed = restart_needed(&changes);
         if !fixed.is_empty() {
             println!(
@@ -79,6 +61,32 @@ fn diff(old: &Path, new: &Path) -> Exit {
         }
         Exit::Ok
     })
+}
+
+/// A value with more characters than this stands on a line of its own.
+const WIDEST_CELL: usize = 48;
+
+/// A table of the changes; under it those that would make it too wide to read.
+fn listed(changes: &[Change]) -> String {
+    let shown = |value: &Option<Value>| {
+        let text = value.as_ref().map(ToString::to_string);
+        text.unwrap_or_else(|| "(none)".to_owned())
+    };
+    let (mut rows, mut wide) = (Vec::new(), String::new());
+    for change in changes {
+        let (old, new) = (shown(&change.old), shown(&change.new));
+        let (key, takes) = (&change.key, change.reload);
+        if old.len().max(new.len()) > WIDEST_CELL {
+            wide += &format!("\n{key}, by {takes}\n  old  {old}\n  new  {new}\n");
+        } else {
+            rows.push(vec![key.clone(), old, new, takes.to_string()]);
+        }
+    }
+    let head = ["key", "old", "new", "takes effect by"];
+    match rows.is_empty() {
+        true => wide.trim_start().to_owned(),
+        false => table(&head, &rows) + &wide,
+    }
 }
 
 fn from_file(path: &Path) -> Result<Loaded<NodeText>, Mistakes> {

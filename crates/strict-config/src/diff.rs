@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Bound;
 
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use crate::toml_text::inline;
 /// One key that differs. Values are as printed: secrets masked, absent ones `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// The dotted key; a list, or a section that appears or goes, counts as one.
+    /// The dotted key; a list of plain values, or a section or an item that appears or goes, counts as one.
     pub key: String,
     /// The value before.
     pub old: Option<Value>,
@@ -88,29 +89,54 @@ impl Comparison<'_> {
                     );
                 }
             }
-            _ if old != new || self.secrets_differ(shape, path) => self.changes.push(Change {
-                key: path.into(),
-                old: old.cloned(),
-                new: new.cloned(),
-                reload: shape.strongest_reload(),
-            }),
+            (Kind::List { of, .. }, Some(Value::Array(old)), Some(Value::Array(new)))
+                if matches!(of.kind, Kind::Table(_)) =>
+            {
+                self.items(of, old, new, path);
+            }
+            _ if old != new || self.secrets_differ(shape, path, path) => {
+                self.changes.push(Change {
+                    key: path.into(),
+                    old: old.cloned(),
+                    new: new.cloned(),
+                    reload: shape.strongest_reload(),
+                })
+            }
             _ => {}
         }
     }
 
-    /// Compares the secrets at and below `path`, which look alike in the documents.
-    fn secrets_differ(&self, shape: &Shape, path: &str) -> bool {
-        let below = |secrets: &BTreeMap<String, Secret>| -> Vec<(String, Secret)> {
-            let under = secrets.iter().filter(|(key, _)| {
-                key.strip_prefix(path)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-            });
-            under
-                .map(|(key, secret)| (key.clone(), secret.clone()))
-                .collect()
+    /// Compares what is left of two lists of tables without what they begin and end with alike, by index.
+    fn items(&mut self, of: &Shape, old: &[Value], new: &[Value], path: &str) {
+        let at = |index: usize| format!("{path}[{index}]");
+        let same = |was: usize, is: usize| {
+            old[was] == new[is] && !self.secrets_differ(of, &at(was), &at(is))
         };
-        shape.holds_secret() && below(self.old) != below(self.new)
+        let shorter = old.len().min(new.len());
+        let head = (0..shorter).take_while(|&index| same(index, index)).count();
+        let tail = (1..=shorter - head)
+            .take_while(|back| same(old.len() - back, new.len() - back))
+            .count();
+        let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
+        for index in head..old.len().max(new.len()) {
+            self.walk(of, old.get(index), new.get(index), &at(index));
+        }
     }
+
+    /// Compares the secrets at and below a path of each side, which look alike in the documents.
+    fn secrets_differ(&self, shape: &Shape, old: &str, new: &str) -> bool {
+        shape.holds_secret() && below(self.old, old).ne(below(self.new, new))
+    }
+}
+
+/// The secrets at and below `path`, by what follows it.
+fn below<'a>(
+    secrets: &'a BTreeMap<String, Secret>,
+    path: &'a str,
+) -> impl Iterator<Item = (&'a str, &'a Secret)> {
+    let from = secrets.range::<str, _>((Bound::Included(path), Bound::Unbounded));
+    let under = from.map_while(move |(key, secret)| Some((key.strip_prefix(path)?, secret)));
+    under.filter(|(rest, _)| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 #[cfg(test)]

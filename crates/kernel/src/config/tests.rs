@@ -365,3 +365,12 @@ async fn a_named_file_that_is_written_takes_effect_by_itself_and_one_that_is_onl
     tokio::time::sleep(limits::WATCH_LOOK * 2).await;
     assert_eq!(bench.count("unchanged"), before + 1);
 }
+
+#[test]
+fn of_very_many_keys_the_first_are_named_and_the_others_counted() {
+    let keys: Vec<_> = (0..=MOST_NAMED).map(|key| key.to_string()).collect();
+    assert_eq!(listed(&keys[..2]), "0, 1");
+    let all = listed(&keys[..MOST_NAMED]);
+    assert!(all.ends_with(", 31"), "{all}");
+    assert_eq!(listed(&keys), all + " and 1 more");
+}

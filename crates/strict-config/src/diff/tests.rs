@@ -92,6 +92,60 @@ fn entries_that_come_and_go_are_named() {
 
 // req: KN-14
 #[test]
+fn of_a_list_of_tables_only_what_differs_is_told() {
+    let routes = |prefixes: &[&str], weight: u32| -> String {
+        let route = |prefix: &&str| {
+            let weight = if *prefix == "/w" { weight } else { 1 };
+            format!("[[routes]]\nprefix = \"{prefix}\"\nupstream = \"a\"\nweight = {weight}\n")
+        };
+        let upstream = "[upstreams.a]\nservers = [\"127.0.0.1:1\"]\n";
+        upstream.to_owned() + &prefixes.iter().map(route).collect::<String>()
+    };
+    let told = |old: &str, new: &str| -> Vec<String> {
+        diff(old, new).iter().map(Change::to_string).collect()
+    };
+    let one = |prefix: &str| format!("{{ prefix = \"{prefix}\", upstream = \"a\", weight = 1 }}");
+    let base = routes(&["/a", "/w", "/c"], 1);
+    let cases = [
+        (
+            routes(&["/a", "/w", "/c"], 7),
+            vec!["routes[1].weight: 1 -> 7".to_owned()],
+        ),
+        (
+            routes(&["/a", "/new", "/w", "/c"], 1),
+            vec![format!("routes[1]: nothing -> {}", one("/new"))],
+        ),
+        (
+            routes(&["/a", "/c"], 1),
+            vec![format!("routes[1]: {} -> nothing", one("/w"))],
+        ),
+        (
+            routes(&["/a", "/w", "/c", "/c"], 1),
+            vec![format!("routes[3]: nothing -> {}", one("/c"))],
+        ),
+        (
+            routes(&["/w", "/a", "/c"], 1),
+            vec![
+                "routes[0].prefix: \"/a\" -> \"/w\"".to_owned(),
+                "routes[1].prefix: \"/w\" -> \"/a\"".to_owned(),
+            ],
+        ),
+        (
+            routes(&[], 1),
+            ["/a", "/w", "/c"]
+                .iter()
+                .enumerate()
+                .map(|(index, prefix)| format!("routes[{index}]: {} -> nothing", one(prefix)))
+                .collect(),
+        ),
+    ];
+    for (new, expected) in cases {
+        assert_eq!(told(&base, &new), expected);
+    }
+}
+
+// req: KN-14
+#[test]
 fn a_changed_secret_is_seen_and_not_shown() {
     let cases = [
         ("admin.token", "[admin]\ntoken = \"@\"\n"),
