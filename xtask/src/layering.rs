@@ -92,7 +92,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "upstream",
-        below: &["kernel", "concurrency-gate", "http1-wire"],
+        below: &["kernel", "concurrency-gate", "http1-wire", "http2-wire"],
         below_in_tests: &["testkit"],
     },
     Layer {

@@ -1,4 +1,4 @@
-//! HTTP/2 as bytes, for a server: frames and packed heads, read and written.
+//! HTTP/2 as bytes: frames, and packed heads as a server reads and writes them.
 //!
 //! Nothing here waits or owns a socket, and nothing knows of streams: [`frame`] is what passes on a connection,
 //! [`HeadReader`] makes requests out of what frames carry, [`write_answer`] makes frames of answers. Heads are read as

@@ -1,12 +1,13 @@
 //! What the errors of connections mean here.
 
 use std::error::Error;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 
 use http1_wire::Fault;
 
 use crate::endpoint::Endpoint;
 use crate::error::{Cause, SendError, Stage};
+use crate::h2::heads::TOO_MANY;
 use crate::line::LineError;
 use crate::outgoing::ClientBody;
 
@@ -64,14 +65,20 @@ pub(crate) fn of_stream(endpoint: &Endpoint, error: hyper::Error) -> SendError {
     } else if unsent || parted {
         Cause::Stale
     } else {
-        stream_cause(reason)
+        stream_cause(&error)
     };
     let stage = if unsent { Stage::Send } else { Stage::Head };
     let reached = !unsent && !refused && !parted;
     SendError::new(stage, cause, reached, endpoint).because(error)
 }
 
-fn stream_cause(reason: Option<&h2::Error>) -> Cause {
+fn stream_cause(error: &hyper::Error) -> Cause {
+    let reason = found::<h2::Error>(error);
+    // The one stands in the other where a body breaks off, and alone where an answer does not come.
+    let io = found::<io::Error>(error).or_else(|| reason?.get_io());
+    if io.is_some_and(|io| io.kind() == TOO_MANY) {
+        return Cause::Oversized;
+    }
     match reason {
         Some(error) if error.is_reset() => Cause::StreamReset,
         Some(error) if error.is_io() || error.is_go_away() => Cause::Closed,
@@ -92,7 +99,7 @@ pub(crate) fn of_body(endpoint: &Endpoint, broken: Broken) -> SendError {
     let cause = if found::<ClientBody>(&error).is_some() {
         Cause::RequestBody
     } else {
-        stream_cause(found::<h2::Error>(&error))
+        stream_cause(&error)
     };
     SendError::new(Stage::Body, cause, true, endpoint).because(error)
 }

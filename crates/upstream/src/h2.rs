@@ -19,9 +19,11 @@ use crate::error::{Cause, SendError, Stage};
 use crate::outgoing::Outgoing;
 use crate::spec::{EndpointSpec, PoolSpec};
 use crate::tables;
+use heads::Counted;
 use room::Room;
 use tether::{Held, Tasks, Tied};
 
+pub(crate) mod heads;
 mod room;
 mod tether;
 
@@ -178,7 +180,8 @@ async fn open(
     settings: &PoolSpec,
     until: Instant,
 ) -> Result<(SendRequest<Tied>, Arc<Room>), SendError> {
-    let io = dial(endpoint, settings, until).await?;
+    let room = Arc::new(Room::unheard(settings.max_streams));
+    let io = Counted::new(dial(endpoint, settings, until).await?, room.clone());
     let head_bytes = u32::try_from(settings.head_bytes).unwrap_or(u32::MAX);
     let window = connection_window(settings.max_streams);
     let opened = Builder::new(Tasks(endpoint.common.tasks.clone()))
@@ -193,7 +196,6 @@ async fn open(
     let (sender, connection) = opened.map_err(|error| {
         SendError::new(Stage::Handshake, Cause::Closed, false, endpoint).because(error)
     })?;
-    let room = Arc::<Room>::default();
     endpoint
         .common
         .tasks
@@ -243,6 +245,7 @@ impl Stream {
 
     async fn try_exchange(&mut self, request: Request<Outgoing>) -> Result<Response<()>, Unsent> {
         let request = request.map(|body| self.held.tie(body));
+        self.room.heads.expect();
         match self.sender.try_send_request(request).await {
             Ok(response) => {
                 self.room.heard();

@@ -10,8 +10,8 @@ use futures_util::task::AtomicWaker;
 use hyper::client::conn::http2::Connection;
 use hyper_util::rt::TokioIo;
 
+use super::heads::{Counted, Heads};
 use super::tether::{Tasks, Tied};
-use crate::io::Io;
 
 /// What the task of a connection knows of its peer.
 #[derive(Debug)]
@@ -20,19 +20,20 @@ pub(super) struct Room {
     /// The peer has said something, and with its first words how many it takes.
     heard: AtomicBool,
     driver: AtomicWaker,
+    pub(super) heads: Heads,
 }
 
-impl Default for Room {
-    fn default() -> Self {
+impl Room {
+    /// Of a peer that has said nothing yet, for so many streams of ours at once.
+    pub(super) fn unheard(streams: usize) -> Self {
         Self {
             most: AtomicUsize::new(usize::MAX),
             heard: AtomicBool::new(false),
             driver: AtomicWaker::new(),
+            heads: Heads::for_streams(streams),
         }
     }
-}
 
-impl Room {
     pub(super) fn most(&self) -> usize {
         self.most.load(Ordering::Relaxed)
     }
@@ -46,7 +47,10 @@ impl Room {
 }
 
 /// Drives a connection to its end. Every request on it hears of that by itself.
-pub(super) async fn drive(mut connection: Connection<TokioIo<Io>, Tied, Tasks>, room: Arc<Room>) {
+pub(super) async fn drive(
+    mut connection: Connection<TokioIo<Counted>, Tied, Tasks>,
+    room: Arc<Room>,
+) {
     poll_fn(|cx| {
         room.driver.register(cx.waker());
         let ended = Pin::new(&mut connection).poll(cx).is_ready();
