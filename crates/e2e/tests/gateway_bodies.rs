@@ -313,6 +313,33 @@ async fn what_follows_a_coded_body_does_not_make_it_whole() {
 }
 
 // req: GW-05
+// attack: D-12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_head_says_nothing_of_a_coding_that_is_undone_nor_of_one_without_a_body() {
+    let decodes = "[[gateway.routes]]\npath = \"/t\"\nupstream = \"main\"\ndecode = true\n";
+    let site = Site::start("", decodes).await;
+    let empty = |lines: &str| request("POST", "/t", &format!("{lines}content-length: 0\r\n"), "");
+    let plain = meant("POST", "/t").without("content-encoding");
+    let known = ["content-encoding: gzip\r\n", "content-encoding: br\r\n"];
+    site.check(cases(&Passes(plain), known, empty)).await;
+    let unknown = ["content-encoding: cow\r\n", "content-encoding: br;q=1\r\n"];
+    let wanted = Declined(415, "unknown-coding");
+    site.check(cases(&wanted, unknown, empty)).await;
+    let body = gzip(b"hello");
+    let digests = ["content-digest", "repr-digest", "digest", "content-md5"];
+    let mut headers = digests.map(|name| (name, "YQ==")).to_vec();
+    headers.push(("content-encoding", "gzip"));
+    let answer = site.gateway.ask("POST", "/t", &headers, &body).await;
+    assert_eq!(answer.expect("an answer").status, 200);
+    let tapes = site.origin.take();
+    let seen = strict::requests(&tapes.concat()).expect("one request");
+    assert_eq!(seen[0].body, b"hello");
+    for (gone, _) in headers {
+        assert_eq!(seen[0].one(gone), None, "{gone}");
+    }
+}
+
+// req: GW-05
 // attack: D-08
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_coded_body_is_sent_on_as_it_is_where_nobody_decodes() {

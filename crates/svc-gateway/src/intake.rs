@@ -28,6 +28,9 @@ pub(crate) const KEPT_BYTES: u64 = 64 * 1024;
 /// How the type of a call's messages begins. They come when there is something to say, both ways.
 pub(crate) const GRPC: &[u8] = b"application/grpc";
 
+/// Fields about the bytes of a body as its sender has coded it.
+const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
+
 /// No body decodes to more than this.
 const DECODED_BYTES: u64 = 8 * 1024 * 1024;
 
@@ -136,14 +139,17 @@ pub(crate) async fn take_in(
     by: Instant,
 ) -> Result<Taken, Refusal> {
     let upload = draft.upload.take();
+    let headers = &mut draft.parts.headers;
+    let coding = if route.decode { uncode(headers)? } else { None };
     let Some(upload) = upload.filter(|upload| !upload.is_end_stream()) else {
         return Ok(Taken::nothing());
     };
     let mut intake = Intake::new(upload, draft.most_bytes, by);
     intake.plan = Some(plan.clone());
-    intake.at_its_pace(&draft.parts.headers);
-    if route.decode {
-        intake.decode(&mut draft.parts.headers)?;
+    intake.at_its_pace(headers);
+    if let Some(coding) = coding {
+        intake.decoder = Some(Decoder::new(coding, Limits::capped(DECODED_BYTES)));
+        headers.remove(CONTENT_LENGTH);
     }
     match draft.length {
         // A length of nothing has still to be kept: in HTTP/2 something may come behind it.
@@ -167,6 +173,18 @@ pub(crate) async fn take_in(
             },
         }),
     }
+}
+
+/// How a body is coded that is sent on decoded. Its head says so no more then, nor what holds for the coded bytes only.
+fn uncode(headers: &mut HeaderMap) -> Result<Option<Coding>, Refusal> {
+    let coding = Coding::of(headers).map_err(Refusal::Coding)?;
+    if coding.is_some() {
+        headers.remove(CONTENT_ENCODING);
+        for digest in DIGESTS {
+            headers.remove(digest);
+        }
+    }
+    Ok(coding)
 }
 
 /// How long the body says it is, before anything of it is read; nothing where it does not say.
@@ -198,17 +216,6 @@ impl Intake {
         if kind.is_some_and(|kind| kind.as_bytes().starts_with(GRPC)) {
             self.upload.unhurried();
         }
-    }
-
-    /// Decodes what its head says is coded; the head is changed to what is sent on.
-    pub(crate) fn decode(&mut self, headers: &mut HeaderMap) -> Result<(), Refusal> {
-        let coding = Coding::of(headers).map_err(Refusal::Coding)?;
-        if let Some(coding) = coding {
-            self.decoder = Some(Decoder::new(coding, Limits::capped(DECODED_BYTES)));
-            headers.remove(CONTENT_ENCODING);
-            headers.remove(CONTENT_LENGTH);
-        }
-        Ok(())
     }
 
     pub(crate) fn decodes(&self) -> bool {
