@@ -118,3 +118,44 @@ async fn who_leaves_before_its_answer_keeps_nobody_else_from_theirs() {
     }
     assert!(shown, "in none of {TRIES} tries");
 }
+
+/// How many of 48 polite requests were answered before an origin of 4 places and 50 ms for which no limit is configured,
+/// while another tenant asks three times as much as it can do and never gives it the time for an answer.
+async fn behind_the_hasty() -> u64 {
+    let origin = Upstream::start().await.expect("a free port");
+    origin.set_default(Reply::default().delay(ms(50)));
+    origin.set_places(4);
+    let section = format!(
+        "{TRUSTED}[gateway.access_log]\nlevel = \"off\"\n{}",
+        to(origin.addr(), "")
+    );
+    let gateway = Gateway::start(&section).await;
+    let first = gateway.get_with("/", &[("x-tenant", "polite")]).await;
+    assert_eq!(first.status, 200);
+    let hasty = Stream::new("hasty", 240.0).tenant("hasty");
+    let hasty = Load::new(gateway.door)
+        .stream(hasty.header("request-timeout", "0.02"))
+        .duration(Duration::from_secs(8))
+        .timeout(PATIENCE)
+        .start();
+    tokio::time::sleep(ms(2_000)).await;
+    let polite = Load::new(gateway.door)
+        .stream(Stream::new("polite", 8.0).tenant("polite"))
+        .duration(Duration::from_secs(6))
+        .timeout(PATIENCE)
+        .run()
+        .await;
+    let hasty = hasty.finish().await;
+    println!("{polite}{hasty}");
+    polite.stream("polite").ok
+}
+
+// req: AC-05, GT-12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_gives_an_unknown_origin_no_time_to_answer_does_not_fill_it_with_work() {
+    let mut served = Vec::new();
+    while served.len() < TRIES as usize && served.last() < Some(&43) {
+        served.push(behind_the_hasty().await);
+    }
+    assert!(served.last() >= Some(&43), "of 48: {served:?}");
+}

@@ -204,6 +204,7 @@ impl Journey {
         if let Some(backend) = &self.backend {
             let took = self.times.upstream.as_secs_f64();
             backend.metrics.seconds.observe(took);
+            backend.body.slots.heard();
         }
     }
 

@@ -20,6 +20,7 @@ pub(crate) use place::{Place, UNIT};
 pub(crate) use promise::PROMISES;
 use promise::{Promises, Refusal};
 use reserve::Reserve;
+use silence::Silence;
 use tenants::Tenants;
 
 mod limit;
@@ -27,6 +28,7 @@ mod pacer;
 mod place;
 mod promise;
 mod reserve;
+mod silence;
 mod tenants;
 
 /// Guards what a limit is found from.
@@ -63,6 +65,7 @@ pub(crate) struct Slots {
     search: Lock<Search>,
     tenants: Tenants,
     reserve: Reserve,
+    silence: Silence,
     pacer: Pacer,
     promises: Promises,
     /// The weights of the classes.
@@ -109,6 +112,7 @@ impl Slots {
             search: Lock::new(&ADAPTIVE, Search::new(limit)),
             tenants: Tenants::new(),
             reserve: Reserve::default(),
+            silence: Silence::default(),
             pacer: Pacer::default(),
             promises: Promises::new(Duration::from_millis(queue.retry_after_max_ms)),
             turns: [classes.anon, classes.authed, classes.internal].map(AtomicU32::new),
@@ -316,6 +320,11 @@ impl Slots {
         place.bill(hold, cost, usual)
     }
 
+    /// The upstream has answered somebody.
+    pub(crate) fn heard(&self) {
+        self.silence.end();
+    }
+
     /// The upstream said of a request that was sent to it then that it has too much to do.
     pub(crate) fn overrun(&self, sent_at: Duration) {
         let now = self.timeline.now();
@@ -396,6 +405,11 @@ impl Slots {
     /// Whether the limit is found by itself.
     pub(crate) fn finds_limit(&self) -> bool {
         self.search.lock().adaptive.is_some()
+    }
+
+    /// Whether nobody said how many places there are at the most.
+    fn is_unlimited(&self) -> bool {
+        matches!(self.search.lock().limit, Limit::Found(_))
     }
 
     /// For the console.
