@@ -31,12 +31,13 @@ pub(crate) async fn admit(
         return Ok(());
     }
     journey.steps_back();
+    let asked_again_at = journey.seen;
     journey.waits();
     let lease = gate.enter_owned(journey.seen, Some(until)).await;
     let lease = lease.map_err(|busy| Refusal::RouteBusy(busy.retry_after()))?;
     journey.gated(lease);
     journey.look();
-    take_place(journey, backend, route, until, asked_at).await
+    take_place(journey, backend, route, until, asked_again_at).await
 }
 
 async fn take_place(

@@ -16,13 +16,12 @@ use http_rules::forward::strip_trailers;
 use tokio::time::{Instant, Sleep};
 
 use crate::backend::Backend;
-use crate::forward;
 use crate::kept::Kept;
 use crate::plan::{Plan, Route};
 use crate::reject::Refusal;
 use crate::request::Draft;
 
-/// Bodies up to this may be kept to be sent again.
+/// Bodies up to this are sent on when all of them is here, and may be kept to be sent again.
 pub(crate) const KEPT_BYTES: u64 = 64 * 1024;
 
 /// How the type of a call's messages begins. They come when there is something to say, both ways.
@@ -130,7 +129,7 @@ impl Verdict {
     }
 }
 
-/// The body: nothing, all of it where it may be needed twice, or as it comes.
+/// The body: nothing, all of it where that is little, or as it comes.
 pub(crate) async fn take_in(
     plan: &Arc<Plan>,
     draft: &mut Draft,
@@ -146,7 +145,10 @@ pub(crate) async fn take_in(
     };
     let mut intake = Intake::new(upload, draft.most_bytes, by);
     intake.plan = Some(plan.clone());
-    intake.at_its_pace(headers);
+    let at_its_pace = is_call(headers);
+    if at_its_pace {
+        intake.upload.unhurried();
+    }
     if let Some(coding) = coding {
         intake.decoder = Some(Decoder::new(coding, Limits::capped(DECODED_BYTES)));
         headers.remove(CONTENT_LENGTH);
@@ -154,10 +156,7 @@ pub(crate) async fn take_in(
     match draft.length {
         // A length of nothing has still to be kept: in HTTP/2 something may come behind it.
         Some(length)
-            if length == 0
-                || length <= KEPT_BYTES
-                    && !intake.decodes()
-                    && forward::may_repeat(&draft.parts.method, &draft.parts.headers, route) =>
+            if length == 0 || length <= KEPT_BYTES && !at_its_pace && !intake.decodes() =>
         {
             let whole = intake.whole(length).await?;
             Ok(Taken {
@@ -173,6 +172,12 @@ pub(crate) async fn take_in(
             },
         }),
     }
+}
+
+/// Whether it takes as long as there is nothing to say: that is the custom of calls.
+fn is_call(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(GRPC))
 }
 
 /// How a body is coded that is sent on decoded. Its head says so no more then, nor what holds for the coded bytes only.
@@ -207,14 +212,6 @@ impl Intake {
             by,
             alarm: None,
             plan: None,
-        }
-    }
-
-    /// Takes as long as there is nothing to say, where that is the custom.
-    pub(crate) fn at_its_pace(&mut self, headers: &HeaderMap) {
-        let kind = headers.get(CONTENT_TYPE);
-        if kind.is_some_and(|kind| kind.as_bytes().starts_with(GRPC)) {
-            self.upload.unhurried();
         }
     }
 

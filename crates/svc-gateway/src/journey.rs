@@ -146,13 +146,14 @@ impl Journey {
 
     /// It has a place at an upstream.
     pub(crate) fn placed(&mut self, backend: &Arc<Backend>, place: Place, asked_at: Duration) {
-        self.times.queue = place.since.saturating_sub(asked_at);
+        let queue = place.since.saturating_sub(asked_at);
+        self.times.queue += queue;
         // Who found a free place did not wait; the two readings of the clock are not a wait.
-        if self.times.queue > Duration::from_micros(50)
+        if queue > Duration::from_micros(50)
             && let Some(caller) = &self.caller
         {
             let waited = &self.plan.shared.metrics.waited[usize::from(caller.class.0)];
-            waited.observe(self.times.queue.as_secs_f64());
+            waited.observe(queue.as_secs_f64());
             self.plan.shared.ledger.waited(caller);
         }
         self.seen = place.since;
@@ -167,6 +168,23 @@ impl Journey {
         if let Some(place) = self.place.take() {
             place.unused();
         }
+    }
+
+    /// Its body is not here yet. Whoever waits for a client holds no place, which would stand empty, and counts as a
+    /// stream of its tenant.
+    pub(crate) fn waits_for_body(&mut self) -> Result<(), Refusal> {
+        self.open_stream()?;
+        self.steps_back();
+        if let Some(lease) = self.lease.take() {
+            lease.ignore();
+        }
+        Ok(())
+    }
+
+    /// Its body is here: it may have a place again.
+    pub(crate) fn has_body(&mut self) {
+        self.stream = None;
+        self.look();
     }
 
     pub(crate) fn gated(&mut self, lease: GateLease) {
@@ -355,7 +373,8 @@ impl Journey {
             }
             let route = self.route.as_ref();
             let (route, cost) = route.map_or((0, 1), |route| (route.index, route.cost));
-            let left = left_behind.then(|| place.aftermath(now, usual));
+            let hasty = outcome != Some(Outcome::Failure);
+            let left = left_behind.then(|| place.aftermath(now, usual, hasty));
             match left.flatten() {
                 // Who gives up what it has begun pays for it all the same.
                 Some(left) => {

@@ -107,7 +107,7 @@ async fn travel(
     let left = until.saturating_sub(journey.began);
     let spot = Spot::of(journey);
     let arrived = {
-        let on_time = pin!(proceed(journey, backend, route, draft, visit, until));
+        let on_time = pin!(proceed(&plan, journey, backend, route, draft, visit, until));
         in_time(
             on_time,
             spot,
@@ -154,6 +154,7 @@ async fn in_time<F: Future>(
 
 /// Waits for its turn, takes in what it brings, and sends it on.
 async fn proceed(
+    plan: &Arc<Plan>,
     journey: &mut Journey,
     backend: &Arc<Backend>,
     route: &Arc<Route>,
@@ -165,8 +166,20 @@ async fn proceed(
     let asks = journey.heads.has(Heads::UPGRADE);
     let wish = asks.then(|| Wish::of(&mut draft.parts)).flatten();
     let by = latest_end(journey.seen, until);
-    let by = journey.plan.shared.timeline.instant(by);
-    let payload = intake::take_in(&journey.plan, draft, backend, route, by).await?;
+    let by = plan.shared.timeline.instant(by);
+    let payload = {
+        let mut body = pin!(intake::take_in(plan, draft, backend, route, by));
+        match poll_fn(|cx| Poll::Ready(body.as_mut().poll(cx))).await {
+            Poll::Ready(taken) => taken?,
+            Poll::Pending => {
+                journey.waits_for_body()?;
+                let taken = body.await?;
+                journey.has_body();
+                admit(journey, backend, route, until).await?;
+                taken
+            }
+        }
+    };
     let mut call = outbound::call(
         journey,
         draft,
@@ -177,7 +190,7 @@ async fn proceed(
         until,
     )?;
     journey.sent();
-    let sent = match journey.plan.shared.workers() {
+    let sent = match plan.shared.workers() {
         None => call.send().await,
         Some(workers) => Box::pin(dispatch::by_worker(workers, call)).await,
     };

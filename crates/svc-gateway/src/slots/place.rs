@@ -78,11 +78,16 @@ impl Place {
 
     /// How long an upstream that does not notice may still be busy with work that nobody waits for any more. Who does
     /// not wait for the end is taken to ask for what takes as long as others have had to wait at the worst. Where
-    /// nobody said what the upstream can do, and nobody waits for an end, it is trusted with less and less.
-    pub(crate) fn aftermath(&self, now: Duration, usual: Duration) -> Option<Duration> {
+    /// nobody said what the upstream can do, and the `hasty` are all there is, it is trusted with less and less.
+    pub(crate) fn aftermath(
+        &self,
+        now: Duration,
+        usual: Duration,
+        hasty: bool,
+    ) -> Option<Duration> {
         let held = now.saturating_sub(self.since);
         let presumed = self.slots.tenants.presume(self.seat, held, usual);
-        let left = match self.slots.is_unlimited() {
+        let left = match hasty && self.slots.is_unlimited() {
             true => presumed.max(self.slots.silence.lasts(now, self.since)),
             false => presumed,
         };
