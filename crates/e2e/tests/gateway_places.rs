@@ -84,3 +84,80 @@ async fn who_reads_slowly_keeps_nobody_from_a_place_for_long() {
         assert_eq!(answer.body.len(), 48 << 20, "it goes on as it was");
     }
 }
+
+/// Begins an upload of so many bytes, and sends this much of it.
+async fn uploads(gateway: &Gateway, length: usize, begun: usize) -> Connection {
+    let mut connection = Connection::open(gateway.door, PATIENCE).await.unwrap();
+    let head = format!(
+        "POST /up HTTP/1.1\r\nhost: gate.test\r\nx-tenant: slow\r\ncontent-length: {length}\r\n\r\n"
+    );
+    connection.send(head.as_bytes()).await.unwrap();
+    connection.send(&filler(begun)).await.unwrap();
+    connection
+}
+
+// req: GW-04, AC-05
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_sends_a_small_body_slowly_keeps_nobody_from_a_place() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set("/up", Reply::default().delay(Duration::from_millis(300)));
+    let uploads_may_last = section(&upstream, 4, "deadline_ms = 20000").replace("/reports", "/up");
+    let gateway = Gateway::start(&uploads_may_last).await;
+    let mut slow = Vec::new();
+    for _ in 0..4 {
+        slow.push(uploads(&gateway, 1_000, 10).await);
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    for _ in 0..10 {
+        let asked = Instant::now();
+        let page = gateway.get_with("/page", &[("x-tenant", "polite")]).await;
+        assert_eq!(page.status, 200, "{}", page.text());
+        assert!(
+            asked.elapsed() < Duration::from_millis(400),
+            "a place is free"
+        );
+    }
+    assert_eq!(upstream.received(), 10, "it hears of no upload yet");
+    for one in &mut slow {
+        one.send(&filler(990)).await.unwrap();
+    }
+    for one in &mut slow {
+        let answer = one.response(PATIENCE).await.unwrap();
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    let bodies = upstream
+        .requests()
+        .into_iter()
+        .map(|asked| asked.body.len());
+    assert_eq!(bodies.filter(|length| *length == 1_000).count(), 4);
+}
+
+// req: GW-04, AC-05
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_sends_large_bodies_slowly_keeps_no_more_places_than_its_part() {
+    let upstream = Upstream::start().await.unwrap();
+    let uploads_may_last = section(&upstream, 4, "deadline_ms = 20000").replace("/reports", "/up");
+    let gateway = Gateway::start(&uploads_may_last).await;
+    let mut slow = Vec::new();
+    for _ in 0..4 {
+        slow.push(uploads(&gateway, 900_000, 100_000).await);
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let (began, mut served) = (Instant::now(), 0);
+    while served < 10 {
+        let page = gateway.get_with("/page", &[("x-tenant", "polite")]).await;
+        served += u32::from(page.status == 200);
+        assert!(began.elapsed() < Duration::from_secs(3), "{}", page.text());
+    }
+    let mut ended = Vec::new();
+    for mut one in slow {
+        // Who had to go may no longer be listened to.
+        let _sent = one.send(&filler(800_000)).await;
+        ended.push(one.response(PATIENCE).await.unwrap());
+    }
+    let had_to_go = ended.iter().filter(|answer| answer.status != 200);
+    for answer in had_to_go.clone() {
+        assert_refusal(answer, 408, "body-timeout");
+    }
+    assert!((1..=2).contains(&had_to_go.count()), "its part is two");
+}

@@ -2,24 +2,29 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use front_door::{Upload, UploadError};
+use futures_util::task::AtomicWaker;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use http_rules::decode::{BadBody, Coding, Decoder, Limits};
 use http_rules::forward::strip_trailers;
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 
 use crate::backend::Backend;
 use crate::kept::Kept;
 use crate::plan::{Plan, Route};
 use crate::reject::Refusal;
 use crate::request::Draft;
+use wait::{Alarm, Wait};
+
+mod wait;
 
 /// Bodies up to this are sent on when all of them is here, and may be kept to be sent again.
 pub(crate) const KEPT_BYTES: u64 = 64 * 1024;
@@ -73,17 +78,23 @@ pub(crate) struct Intake {
     /// told so, and nobody blames the upstream for the time.
     by: Instant,
     /// Made when it is first waited for: most bodies come with their head.
-    alarm: Option<Pin<Box<Sleep>>>,
+    wait: Option<Box<Wait>>,
     /// Knows which names are ours to say.
     plan: Option<Arc<Plan>>,
 }
 
-/// Why a body ended early: told to whoever sent it on, since the upstream's side only sees that it did.
+/// What is told of a body to whoever sent it on: why it ended early, since the upstream's side only sees that it did,
+/// and how its client gets on.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
     code: AtomicU8,
     /// The answer has begun; from then on a body may take its time.
     answered: AtomicBool,
+    /// For how long its client was waited for, in microseconds.
+    waited_us: AtomicU64,
+    /// It is slow, which whoever waits for the answer is woken for.
+    slow: AtomicBool,
+    sender: AtomicWaker,
 }
 
 /// How a body may fail.
@@ -114,6 +125,25 @@ impl Verdict {
     /// The answer has begun.
     pub(crate) fn answered(&self) {
         self.answered.store(true, Ordering::Relaxed);
+    }
+
+    /// For how long its client was waited for.
+    pub(crate) fn waited(&self) -> Duration {
+        Duration::from_micros(self.waited_us.load(Ordering::Relaxed))
+    }
+
+    /// Ready while its client is slow.
+    pub(crate) fn poll_slow(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.sender.register(cx.waker());
+        match self.slow.load(Ordering::Acquire) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+
+    fn slows_down(&self) {
+        self.slow.store(true, Ordering::Release);
+        self.sender.wake();
     }
 
     /// What was wrong with the body, if anything.
@@ -210,7 +240,7 @@ impl Intake {
             ended: false,
             verdict: Arc::default(),
             by,
-            alarm: None,
+            wait: None,
             plan: None,
         }
     }
@@ -263,15 +293,31 @@ impl Intake {
         Ok(piece.unwrap_or_default())
     }
 
+    /// Its client is waited for: whether for too long.
     fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
         if self.verdict.answered.load(Ordering::Relaxed) {
             return false;
         }
-        let by = self.by;
-        let alarm = self
-            .alarm
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(by)));
-        alarm.as_mut().poll(cx).is_ready()
+        let wait = self.wait.get_or_insert_with(|| Wait::new(self.by));
+        loop {
+            match wait.poll(cx, self.by) {
+                Poll::Pending => return false,
+                Poll::Ready(Alarm::Late) => return true,
+                Poll::Ready(Alarm::Slow) => self.verdict.slows_down(),
+            }
+        }
+    }
+
+    /// So many bytes have come, perhaps after a wait.
+    fn came(&mut self, bytes: usize) {
+        let Some(wait) = &mut self.wait else { return };
+        let (waited, recovered) = wait.came(bytes);
+        let waited_us = u64::try_from(waited.as_micros()).unwrap_or(u64::MAX);
+        let all = &self.verdict.waited_us;
+        all.fetch_add(waited_us, Ordering::Relaxed);
+        if recovered {
+            self.verdict.slow.store(false, Ordering::Relaxed);
+        }
     }
 
     fn end(&mut self) -> Result<(), Spoiled> {
@@ -296,23 +342,28 @@ impl Intake {
         }
     }
 
+    /// What comes next; nothing at the end.
+    fn next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Frame<Bytes>>, Spoiled>> {
+        let polled = Pin::new(&mut self.upload).poll_frame(cx);
+        if polled.is_pending() && self.is_late(cx) {
+            return Poll::Ready(Err(self.verdict.say(Refusal::BodySlow)));
+        }
+        let next = ready!(polled).transpose();
+        let next = next.map_err(|error| self.verdict.say(cause(&error)))?;
+        let data = next.as_ref().and_then(Frame::data_ref);
+        self.came(data.map_or(0, Bytes::len));
+        Poll::Ready(Ok(next))
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Spoiled>>> {
         loop {
             let piece = self.piece()?;
             if !piece.is_empty() {
                 return Poll::Ready(Some(Ok(Frame::data(piece))));
             }
-            let polled = Pin::new(&mut self.upload).poll_frame(cx);
-            if polled.is_pending() && self.is_late(cx) {
-                return Poll::Ready(Some(Err(self.verdict.say(Refusal::BodySlow))));
-            }
-            let frame = match ready!(polled) {
-                Some(Ok(frame)) => frame,
-                Some(Err(error)) => return Poll::Ready(Some(Err(self.verdict.say(cause(&error))))),
-                None => {
-                    self.ended = true;
-                    return Poll::Ready(self.end().err().map(Err));
-                }
+            let Some(frame) = ready!(self.next(cx))? else {
+                self.ended = true;
+                return Poll::Ready(self.end().err().map(Err));
             };
             match frame.into_data() {
                 Ok(data) => {

@@ -226,6 +226,13 @@ impl Journey {
         }
     }
 
+    /// So much of the time in its place went to waiting for its client.
+    pub(crate) fn was_kept_waiting(&mut self, time: Duration) {
+        if let Some(place) = &mut self.place {
+            place.body = time;
+        }
+    }
+
     /// It needed no upstream.
     pub(crate) fn answered_here(&mut self, status: u16) {
         self.status = status;
@@ -254,6 +261,12 @@ impl Journey {
     pub(crate) fn is_in_the_way(&self) -> bool {
         let backend = self.backend.as_ref().filter(|_| self.place.is_some());
         backend.is_some_and(|backend| backend.body.slots.is_awaited())
+    }
+
+    /// Whether others wait while its tenant has more than its part.
+    pub(crate) fn overstays(&self) -> bool {
+        let beyond = self.place.as_ref().is_some_and(Place::is_beyond_part);
+        beyond && self.is_in_the_way()
     }
 
     /// The same for one whose client is slow: how long that took says nothing about the upstream.
@@ -369,7 +382,7 @@ impl Journey {
                 && place.is_overdue(held) == Some(true);
             let outcome = outcome.or(slow.then_some(Outcome::Success));
             if outcome == Some(Outcome::Success) {
-                lasting.usual.note(held.saturating_sub(place.earlier));
+                lasting.usual.note(place.worked(held));
             }
             let route = self.route.as_ref();
             let (route, cost) = route.map_or((0, 1), |route| (route.index, route.cost));

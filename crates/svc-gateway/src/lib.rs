@@ -26,6 +26,7 @@ mod live;
 pub mod metrics;
 mod naming;
 mod outbound;
+mod overstay;
 mod own_names;
 mod plan;
 mod policy;

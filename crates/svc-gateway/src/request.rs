@@ -23,6 +23,7 @@ use crate::caller::{self, Caller, Sight};
 use crate::heads::Heads;
 use crate::intake;
 use crate::journey::Journey;
+use crate::overstay::while_it_may_stay;
 use crate::plan::{Plan, Route, Target};
 use crate::policy::Case;
 use crate::quota::{self, Standing, Window};
@@ -167,19 +168,23 @@ async fn proceed(
     let wish = asks.then(|| Wish::of(&mut draft.parts)).flatten();
     let by = latest_end(journey.seen, until);
     let by = plan.shared.timeline.instant(by);
+    let mut waited = false;
     let payload = {
         let mut body = pin!(intake::take_in(plan, draft, backend, route, by));
-        match poll_fn(|cx| Poll::Ready(body.as_mut().poll(cx))).await {
-            Poll::Ready(taken) => taken?,
-            Poll::Pending => {
+        poll_fn(|cx| {
+            let taken = body.as_mut().poll(cx);
+            if taken.is_pending() && !std::mem::replace(&mut waited, true) {
                 journey.waits_for_body()?;
-                let taken = body.await?;
-                journey.has_body();
-                admit(journey, backend, route, until).await?;
-                taken
             }
-        }
+            taken
+        })
+        .await?
     };
+    if waited {
+        journey.has_body();
+        Box::pin(admit(journey, backend, route, until)).await?;
+    }
+    let verdict = payload.verdict.clone();
     let mut call = outbound::call(
         journey,
         draft,
@@ -190,9 +195,18 @@ async fn proceed(
         until,
     )?;
     journey.sent();
-    let sent = match plan.shared.workers() {
-        None => call.send().await,
-        Some(workers) => Box::pin(dispatch::by_worker(workers, call)).await,
+    let workers = plan.shared.workers();
+    let sent = match (&verdict, workers) {
+        (None, None) => call.send().await,
+        (None, Some(workers)) => Box::pin(dispatch::by_worker(workers, call)).await,
+        (Some(upload), None) => {
+            let sent = Box::pin(call.send());
+            Box::pin(while_it_may_stay(upload, journey, sent)).await?
+        }
+        (Some(upload), Some(workers)) => {
+            let sent = Box::pin(dispatch::by_worker(workers, call));
+            Box::pin(while_it_may_stay(upload, journey, sent)).await?
+        }
     };
     journey.tries = sent.tries;
     let mut answer = match sent.answer {
@@ -203,6 +217,9 @@ async fn proceed(
         }
     };
     journey.headed(answer.status().as_u16(), answer.body().timing());
+    if let Some(verdict) = verdict {
+        journey.was_kept_waiting(verdict.waited());
+    }
     match (wish, answer.body_mut().take_switched()) {
         // Its client would take what follows for the protocol it asked for.
         (Some(wish), Some(_)) if !agrees_to_upgrade(answer.headers(), &wish.protocol) => {

@@ -201,6 +201,7 @@ impl Slots {
             ended_at: None,
             since,
             earlier: Duration::ZERO,
+            body: Duration::ZERO,
         }
     }
 
@@ -298,19 +299,22 @@ impl Slots {
         now: Duration,
     ) -> u64 {
         let hold = now.saturating_sub(place.since);
-        // What was given up says nothing about the upstream.
+        // What was given up says nothing about the upstream, but how long its place was held.
+        if outcome.is_none() {
+            self.reserve.note_at_least(hold, place.sparse);
+        }
         if let Some(outcome) = outcome {
-            let worked = hold.saturating_sub(place.earlier);
+            let taken = hold.saturating_sub(place.earlier);
             // What failed at once does not say how long work takes.
             let is_late = || place.is_overdue(hold).unwrap_or(hold > usual);
             if outcome == Outcome::Success || is_late() {
-                self.tenants.note(place.seat, worked);
-                self.reserve.note(worked, place.sparse);
+                self.tenants.note(place.seat, taken);
+                self.reserve.note(taken, place.sparse);
             }
             let kind = place.tenant ^ (route as u64).rotate_right(16);
             let sample = Sample {
                 now,
-                hold: worked,
+                hold: place.worked(hold),
                 in_flight: self.in_use(),
                 outcome,
             };

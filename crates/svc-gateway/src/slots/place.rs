@@ -39,6 +39,8 @@ pub(crate) struct Place {
     pub(crate) since: Duration,
     /// How much of the time since then went to tries that brought nothing, and to pauses between them.
     pub(crate) earlier: Duration,
+    /// How much of it went to waiting for its client's body.
+    pub(crate) body: Duration,
 }
 
 impl Drop for Place {
@@ -69,6 +71,17 @@ impl Place {
     pub(crate) fn is_overdue(&self, held: Duration) -> Option<bool> {
         let hold = self.slots.tenants.hold(self.seat)?;
         Some(held > hold * OVERDUE)
+    }
+
+    /// How long its upstream worked for it, of so long.
+    pub(crate) fn worked(&self, hold: Duration) -> Duration {
+        hold.saturating_sub(self.earlier.max(self.body))
+    }
+
+    /// Whether its tenant has more places than are its part.
+    pub(crate) fn is_beyond_part(&self) -> bool {
+        let slots = &self.slots;
+        slots.tenants.is_beyond_part(self.seat, slots.limit())
     }
 
     /// Nothing was done in it.

@@ -70,13 +70,25 @@ impl Reserve {
     /// A request took so long. A lost race loses one sample.
     pub(super) fn note(&self, hold: Duration, sparse: bool) {
         let hold = u32::try_from(hold.as_micros()).unwrap_or(u32::MAX);
-        let known = if sparse {
+        let known = self.hold_of(sparse);
+        let before = known.load(Ordering::Relaxed);
+        known.store(before - before / 8 + hold / 8, Ordering::Relaxed);
+    }
+
+    /// A request that was given up had taken so long by then: that says something only if others took no longer.
+    pub(super) fn note_at_least(&self, hold: Duration, sparse: bool) {
+        let known = self.hold_of(sparse).load(Ordering::Relaxed);
+        if hold > Duration::from_micros(known.into()) {
+            self.note(hold, sparse);
+        }
+    }
+
+    fn hold_of(&self, sparse: bool) -> &AtomicU32 {
+        if sparse {
             &self.hold_us
         } else {
             &self.others_us
-        };
-        let before = known.load(Ordering::Relaxed);
-        known.store(before - before / 8 + hold / 8, Ordering::Relaxed);
+        }
     }
 
     /// Places are short, or will be: looks how many sparse requests there are, and how many of `places` to keep back
@@ -126,6 +138,18 @@ mod tests {
             reserve.note(Duration::from_millis(others_ms), false);
         }
         reserve
+    }
+
+    // req: AC-05
+    #[test]
+    fn places_held_for_long_come_free_seldom_whatever_came_of_it() {
+        let reserve = beside_others_of(20);
+        reserve.begin_sparse();
+        assert_eq!(settled(&reserve), 1);
+        (0..100).for_each(|_| reserve.note_at_least(Duration::from_millis(1), false));
+        assert_eq!(settled(&reserve), 1);
+        (0..100).for_each(|_| reserve.note_at_least(Duration::from_secs(1), false));
+        assert_eq!(settled(&reserve), 3);
     }
 
     // req: AC-05

@@ -134,6 +134,15 @@ impl Tenants {
         (!longest.is_zero()).then_some(longest)
     }
 
+    /// Whether it has more of so many places than its weight says, beside others who have some or wait for one.
+    pub(super) fn is_beyond_part(&self, seat: Seat, places: u32) -> bool {
+        let entry = self.at(seat);
+        let own = entry.weight.load(Ordering::Relaxed).into();
+        let all = u64::from(self.weights.load(Ordering::Relaxed));
+        let running = u64::from(entry.running.load(Ordering::Relaxed));
+        all > own && running * all > u64::from(places) * own
+    }
+
     /// How many of its requests have a place.
     pub(super) fn running(&self, tenant: u64) -> u32 {
         self.entry(tenant).running.load(Ordering::Relaxed)

@@ -223,3 +223,18 @@ fn a_part_that_is_no_whole_number_is_not_rounded_down() {
     assert!(is_sparse(32), "three are less than three and a half");
     assert!(!is_sparse(27));
 }
+
+// req: AC-05
+#[test]
+fn who_is_alone_has_no_part_to_be_beyond_and_a_part_goes_by_weight() {
+    let tenants = Tenants::new();
+    let many: Vec<_> = (0..6)
+        .map(|_| tenants.begin(1, 3, Duration::ZERO))
+        .collect();
+    assert!(!tenants.is_beyond_part(many[0], 4));
+    let waiting = tenants.wait(2, 1);
+    assert!(tenants.is_beyond_part(many[0], 7), "six of seven");
+    assert!(!tenants.is_beyond_part(many[0], 8), "six of eight");
+    drop(waiting);
+    assert!(!tenants.is_beyond_part(many[0], 4));
+}
