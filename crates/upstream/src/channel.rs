@@ -1,6 +1,5 @@
 //! What carries a request: an HTTP/1 connection of its own, or a place on a shared HTTP/2 one.
 
-use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -84,10 +83,7 @@ impl Channel {
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         match self {
             Self::Line(line) => line.poll_frame(cx).map_err(Broken::Line),
-            Self::Stream(stream) => match &mut stream.body {
-                Some(body) => Pin::new(body).poll_frame(cx).map_err(Broken::Stream),
-                None => Poll::Ready(None),
-            },
+            Self::Stream(stream) => stream.poll_frame(cx),
         }
     }
 

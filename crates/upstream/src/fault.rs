@@ -24,6 +24,8 @@ pub(crate) struct Talk {
 pub(crate) enum Broken {
     Line(LineError),
     Stream(hyper::Error),
+    /// The stream was over before its end was said, and nobody called that an error.
+    Cut,
 }
 
 /// An HTTP/1 exchange that failed before its head was there.
@@ -95,6 +97,10 @@ pub(crate) fn of_body(endpoint: &Endpoint, broken: Broken) -> SendError {
             return SendError::new(Stage::Body, cause, true, endpoint).because(error);
         }
         Broken::Stream(error) => error,
+        Broken::Cut => {
+            let cut = SendError::new(Stage::Body, Cause::StreamReset, true, endpoint);
+            return cut.because("the stream was given up before the end of the answer");
+        }
     };
     let cause = if found::<ClientBody>(&error).is_some() {
         Cause::RequestBody

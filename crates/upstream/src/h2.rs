@@ -1,12 +1,15 @@
 //! HTTP/2 connections of an endpoint: each driven by a task of its own, shared by many requests.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{HeaderValue, Request, Response, Uri, Version, header};
 use http1_wire::Ask;
-use hyper::body::Incoming;
+use hyper::body::{Body, Frame, Incoming};
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use kernel::lock::Lock;
@@ -16,6 +19,7 @@ use tokio::time::Instant;
 use crate::dial::dial;
 use crate::endpoint::Endpoint;
 use crate::error::{Cause, SendError, Stage};
+use crate::fault::Broken;
 use crate::outgoing::Outgoing;
 use crate::spec::{EndpointSpec, PoolSpec};
 use crate::tables;
@@ -241,6 +245,22 @@ impl Stream {
             }
             request = *untouched;
         }
+    }
+
+    /// The next frame of the answer's body. The codec takes a stream or a connection that ends without an error for the
+    /// end of the body; whether it is, only the peer can have said.
+    pub(crate) fn poll_frame(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let Some(body) = &mut self.body else {
+            return Poll::Ready(None);
+        };
+        let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
+        Poll::Ready(match frame {
+            None if !body.is_end_stream() => Some(Err(Broken::Cut)),
+            frame => frame.map(|frame| frame.map_err(Broken::Stream)),
+        })
     }
 
     async fn try_exchange(&mut self, request: Request<Outgoing>) -> Result<Response<()>, Unsent> {
