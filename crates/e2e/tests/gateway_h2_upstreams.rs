@@ -7,11 +7,12 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use e2e::gateway::{Gateway, PATIENCE, to};
-use testkit::frames::kind::{DATA, GOAWAY, HEADERS, RST_STREAM};
-use testkit::frames::{END_HEADERS, END_STREAM, Peer, block, frame};
+use testkit::frames::kind::{CONTINUATION, DATA, GOAWAY, HEADERS, PUSH_PROMISE, RST_STREAM};
+use testkit::frames::{END_HEADERS, END_STREAM, Peer, block, frame, remembered};
 use testkit::http::{Failure, Response, exchange};
 use testkit::upstream::filler;
 use tokio::net::{TcpListener, TcpStream};
@@ -112,4 +113,115 @@ async fn a_whole_answer_to_part_of_an_upload_counts_though_the_rest_is_refused()
         let answer = answer.unwrap();
         assert_eq!((answer.status, answer.text().as_str()), (200, "[1,2,3,4]"));
     }
+}
+
+/// Fields of this many bytes in all, of which none is long.
+fn fields(bytes: usize) -> Vec<u8> {
+    let value = vec![b'v'; 1000];
+    let fields = (0..bytes / 1000).map(|number| {
+        let name = format!("x-{number}");
+        block(&[(name.as_bytes(), &value)])
+    });
+    [
+        block(&[(b":status", b"200")]),
+        fields.collect::<Vec<_>>().concat(),
+    ]
+    .concat()
+}
+
+/// A head in as many frames as it takes, and a body.
+fn in_pieces(stream: u32, block: &[u8]) -> Vec<u8> {
+    let mut said = Vec::new();
+    let last = block.len().div_ceil(16_000) - 1;
+    for (number, piece) in block.chunks(16_000).enumerate() {
+        let kind = if number == 0 { HEADERS } else { CONTINUATION };
+        let flags = if number == last { END_HEADERS } else { 0 };
+        said.extend(frame(kind, flags, stream, piece));
+    }
+    said.extend(frame(DATA, END_STREAM, stream, b"hello"));
+    said
+}
+
+/// An answer with this field.
+fn with(stream: u32, name: &[u8], value: &[u8]) -> Vec<u8> {
+    let head = head(stream, 0, &[(b":status", b"200"), (name, value)]);
+    [head, frame(DATA, END_STREAM, stream, b"hello")].concat()
+}
+
+/// What an upstream says, and the reason that a client is told.
+type Case = (&'static str, &'static str, fn(u32) -> Vec<u8>);
+
+const RULES: [Case; 16] = [
+    ("another protocol", "upstream-garbage", |_| {
+        b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n".to_vec()
+    }),
+    ("no status", "upstream-garbage", |stream| {
+        head(stream, END_STREAM, &[(b"a", b"b")])
+    }),
+    ("a status that is none", "upstream-garbage", |stream| {
+        head(stream, END_STREAM, &[(b":status", b"99")])
+    }),
+    ("a field of a connection", "upstream-garbage", |stream| {
+        with(stream, b"connection", b"close")
+    }),
+    ("a line end in a field", "upstream-garbage", |stream| {
+        with(stream, b"a", b"b\r\nc: d")
+    }),
+    ("less than its length", "upstream-garbage", |stream| {
+        with(stream, b"content-length", b"6")
+    }),
+    ("more than its length", "upstream-garbage", |stream| {
+        with(stream, b"content-length", b"4")
+    }),
+    ("a body without a head", "upstream-garbage", |stream| {
+        frame(DATA, END_STREAM, stream, b"hello")
+    }),
+    ("fields that cannot be read", "upstream-garbage", |stream| {
+        frame(HEADERS, END_HEADERS, stream, &[0x88, 0x80])
+    }),
+    ("a push", "upstream-garbage", |stream| {
+        frame(PUSH_PROMISE, END_HEADERS, stream, &[0, 0, 0, 2])
+    }),
+    ("a head over the bound", "upstream-head", |stream| {
+        in_pieces(stream, &fields(33_000))
+    }),
+    ("a head far over the bound", "upstream-head", |stream| {
+        in_pieces(stream, &fields(64_000))
+    }),
+    ("a head that grows when read", "upstream-head", |stream| {
+        let long = remembered(b"x", &[b'v'; 4000]);
+        // The field that was remembered last, again and again.
+        in_pieces(stream, &[&[0x88], &long[..], &[0xbe; 8000]].concat())
+    }),
+    ("a head without an end", "upstream-head", |stream| {
+        let begun = frame(HEADERS, 0, stream, &[0x88]);
+        [begun, frame(CONTINUATION, 0, stream, b"").repeat(1000)].concat()
+    }),
+    ("a stream that is given up", "upstream-reset", given_up),
+    ("a stream that is cancelled", "upstream-reset", |stream| {
+        frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes())
+    }),
+];
+
+// req: GW-08
+// attack: K-14, K-15, K-16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_breaks_the_rules_is_told_from_what_is_too_large_and_from_what_is_given_up() {
+    let at = Arc::new(AtomicUsize::new(0));
+    let told = at.clone();
+    let origin = saying(move |stream| {
+        let (_, _, say) = RULES[told.load(Ordering::Relaxed)];
+        vec![say(stream)]
+    });
+    let gateway = before(origin.await).await;
+    let mut seen = Vec::new();
+    for (number, (what, reason, _)) in RULES.into_iter().enumerate() {
+        at.store(number, Ordering::Relaxed);
+        let answer = gateway.get("/").await;
+        let told = answer.headers.get("x-macronode-reason");
+        if (answer.status, told) != (502, Some(reason)) {
+            seen.push(format!("{what}: {} {told:?}, not {reason}", answer.status));
+        }
+    }
+    assert!(seen.is_empty(), "{seen:#?}");
 }

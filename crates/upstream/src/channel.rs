@@ -66,7 +66,7 @@ impl Channel {
                 let request = h2::request(ask, spec, body);
                 // Boxed: it is large, and who speaks HTTP/1 should not have to keep room for it.
                 let answer = Box::pin(stream.exchange(endpoint, request, until)).await;
-                answer.map_err(|error| fault::of_stream(endpoint, error))
+                answer.map_err(|error| fault::of_stream(endpoint, error, stream.heard_large_head()))
             }
         }
     }

@@ -55,11 +55,13 @@ fn line_cause(error: &LineError) -> Cause {
     }
 }
 
-/// An HTTP/2 exchange that failed before its head was there.
-pub(crate) fn of_stream(endpoint: &Endpoint, error: hyper::Error) -> SendError {
+/// An HTTP/2 exchange that failed before its head was there, on a connection that may have heard a large one.
+pub(crate) fn of_stream(endpoint: &Endpoint, error: hyper::Error, large: bool) -> SendError {
     let unsent = error.is_canceled() || error.is_closed();
     let reason = found::<h2::Error>(&error);
-    let refused = reason.is_some_and(|error| error.reason() == Some(h2::Reason::REFUSED_STREAM));
+    let refused =
+        |error: &h2::Error| error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+    let refused = reason.is_some_and(refused);
     // Of the streams that a peer's goodbye finds open it ends those that the peer has not looked at, and no others.
     let parted = reason.is_some_and(|error| error.is_go_away() && error.is_remote());
     let cause = if found::<ClientBody>(&error).is_some() {
@@ -67,14 +69,14 @@ pub(crate) fn of_stream(endpoint: &Endpoint, error: hyper::Error) -> SendError {
     } else if unsent || parted {
         Cause::Stale
     } else {
-        stream_cause(&error)
+        stream_cause(&error, large)
     };
     let stage = if unsent { Stage::Send } else { Stage::Head };
     let reached = !unsent && !refused && !parted;
     SendError::new(stage, cause, reached, endpoint).because(error)
 }
 
-fn stream_cause(error: &hyper::Error) -> Cause {
+fn stream_cause(error: &hyper::Error, large: bool) -> Cause {
     let reason = found::<h2::Error>(error);
     // The one stands in the other where a body breaks off, and alone where an answer does not come.
     let io = found::<io::Error>(error).or_else(|| reason?.get_io());
@@ -82,10 +84,27 @@ fn stream_cause(error: &hyper::Error) -> Cause {
         return Cause::Oversized;
     }
     match reason {
+        // What our own codec has refused to hear on, whichever way it told the peer.
+        Some(error) if error.is_library() && (large || is_of_head(error)) => Cause::Oversized,
+        Some(error) if error.is_library() => Cause::Garbage,
         Some(error) if error.is_reset() => Cause::StreamReset,
         Some(error) if error.is_io() || error.is_go_away() => Cause::Closed,
         Some(_) => Cause::Garbage,
         None => Cause::Closed,
+    }
+}
+
+/// Whether the codec has said goodbye for the size of a head. Of heads that are only somewhat too large it says what it
+/// says of all that is malformed.
+fn is_of_head(error: &h2::Error) -> bool {
+    match error.reason() {
+        Some(h2::Reason::COMPRESSION_ERROR) => true,
+        Some(h2::Reason::ENHANCE_YOUR_CALM) => {
+            let said = error.to_string();
+            let heads = ["header_list_way_too_large", "too_many_continuations"];
+            heads.iter().any(|what| said.contains(what))
+        }
+        _ => false,
     }
 }
 
@@ -105,7 +124,7 @@ pub(crate) fn of_body(endpoint: &Endpoint, broken: Broken) -> SendError {
     let cause = if found::<ClientBody>(&error).is_some() {
         Cause::RequestBody
     } else {
-        stream_cause(&error)
+        stream_cause(&error, false)
     };
     SendError::new(Stage::Body, cause, true, endpoint).because(error)
 }

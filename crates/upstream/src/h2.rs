@@ -185,7 +185,8 @@ async fn open(
     until: Instant,
 ) -> Result<(SendRequest<Tied>, Arc<Room>), SendError> {
     let room = Arc::new(Room::unheard(settings.max_streams));
-    let io = Counted::new(dial(endpoint, settings, until).await?, room.clone());
+    let io = dial(endpoint, settings, until).await?;
+    let io = Counted::new(io, room.clone(), settings.head_bytes);
     let head_bytes = u32::try_from(settings.head_bytes).unwrap_or(u32::MAX);
     let window = connection_window(settings.max_streams);
     let opened = Builder::new(Tasks(endpoint.common.tasks.clone()))
@@ -261,6 +262,11 @@ impl Stream {
             None if !body.is_end_stream() => Some(Err(Broken::Cut)),
             frame => frame.map(|frame| frame.map_err(Broken::Stream)),
         })
+    }
+
+    /// Whether the peer has said a head on this connection that may well be larger than it may be.
+    pub(crate) fn heard_large_head(&self) -> bool {
+        self.room.heads.were_large()
     }
 
     async fn try_exchange(&mut self, request: Request<Outgoing>) -> Result<Response<()>, Unsent> {

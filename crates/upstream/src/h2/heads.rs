@@ -1,12 +1,13 @@
 //! How many heads a peer may say: one for each answer and a few interim ones before it, not one after another for ever.
+//! And whether one was large: the codec does not tell a head that is too large from one that is malformed.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
-use http2_wire::frame::{Frame, HEADERS};
+use http2_wire::frame::{CONTINUATION, Frame, HEADERS};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::room::Room;
@@ -23,6 +24,8 @@ pub(crate) const TOO_MANY: io::ErrorKind = io::ErrorKind::QuotaExceeded;
 pub(super) struct Heads {
     left: AtomicUsize,
     most: usize,
+    /// There was a large one.
+    large: AtomicBool,
 }
 
 impl Heads {
@@ -31,6 +34,7 @@ impl Heads {
         Self {
             left: AtomicUsize::new(0),
             most: streams.max(1).saturating_mul(PER_ANSWER),
+            large: AtomicBool::new(false),
         }
     }
 
@@ -41,6 +45,11 @@ impl Heads {
         let _before = self
             .left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+    }
+
+    /// Whether there was a large one since somebody asked last.
+    pub(super) fn were_large(&self) -> bool {
+        self.large.swap(false, Ordering::Relaxed)
     }
 
     /// Whether so many more are fine.
@@ -62,10 +71,11 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    pub(super) fn new(io: Io, room: Arc<Room>) -> Self {
+    /// With heads of so many bytes at most, decoded.
+    pub(super) fn new(io: Io, room: Arc<Room>, head_bytes: usize) -> Self {
         Self {
             io,
-            frames: Frames::default(),
+            frames: Frames::with_heads_of(head_bytes),
             room,
         }
     }
@@ -80,6 +90,10 @@ impl AsyncRead for Counted {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.io).poll_read(cx, buf))?;
         let heads = self.frames.open_heads(&buf.filled()[before..]);
+        if self.frames.large {
+            self.frames.large = false;
+            self.room.heads.large.store(true, Ordering::Relaxed);
+        }
         if heads > 0 && !self.room.heads.take(heads) {
             let what = "interim answers do not end";
             return Poll::Ready(Err(io::Error::new(TOO_MANY, what)));
@@ -119,15 +133,32 @@ impl AsyncWrite for Counted {
 }
 
 /// Where among frames the bytes stand that come next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Frames {
     begun: [u8; Frame::HEAD],
     has: usize,
     /// Bytes of the frame's payload that are still to come.
     payload: usize,
+    /// Bytes of the head that came last, as it was sent.
+    head: usize,
+    /// A head that is as long as this as sent is large.
+    long: usize,
+    large: bool,
 }
 
 impl Frames {
+    fn with_heads_of(head_bytes: usize) -> Self {
+        Self {
+            begun: [0; Frame::HEAD],
+            has: 0,
+            payload: 0,
+            head: 0,
+            // The code for text that fields are sent in saves three bits of eight at most, and a little in front of it.
+            long: head_bytes / 2,
+            large: false,
+        }
+    }
+
     /// How many heads begin in these bytes that leave their stream open. All interim ones do, and no trailers.
     fn open_heads(&mut self, mut bytes: &[u8]) -> usize {
         let mut heads = 0;
@@ -146,9 +177,21 @@ impl Frames {
             self.has = 0;
             let frame = Frame::read(&self.begun);
             self.payload = frame.map_or(0, |frame| frame.length as usize);
+            self.weigh(frame);
             let open = |frame: Frame| frame.kind == HEADERS && !frame.ends_stream();
             heads += usize::from(frame.is_some_and(open));
         }
+    }
+
+    /// Notes how long the head is that a frame is part of.
+    fn weigh(&mut self, frame: Option<Frame>) {
+        let before = match frame.map(|frame| frame.kind) {
+            Some(HEADERS) => 0,
+            Some(CONTINUATION) => self.head,
+            _ => return,
+        };
+        self.head = before + self.payload;
+        self.large |= self.head > self.long;
     }
 }
 
@@ -184,11 +227,30 @@ mod tests {
         ]
         .concat();
         for piece in 1..=bytes.len() {
-            let mut frames = Frames::default();
+            let mut frames = Frames::with_heads_of(8192);
             let pieces = bytes.chunks(piece);
             let heads: usize = pieces.map(|piece| frames.open_heads(piece)).sum();
             assert_eq!(heads, 3, "in pieces of {piece}");
         }
+    }
+
+    // attack: K-15
+    #[test]
+    fn a_head_is_as_long_as_all_of_its_frames() {
+        let head = |flags, more: &[u32]| {
+            let more = more.iter().map(|length| frame(CONTINUATION, 0, *length));
+            [frame(HEADERS, flags, 40), more.collect::<Vec<_>>().concat()].concat()
+        };
+        let large = |bytes: &[u8]| {
+            let mut frames = Frames::with_heads_of(200);
+            frames.open_heads(bytes);
+            frames.large
+        };
+        assert!(!large(&head(4, &[])));
+        assert!(!large(&head(0, &[60])));
+        assert!(large(&head(0, &[60, 1])));
+        assert!(!large(&[head(0, &[50]), head(0, &[50])].concat()));
+        assert!(!large(&frame(DATA, 0, 3_000)), "no head");
     }
 
     // attack: K-15
