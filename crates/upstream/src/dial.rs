@@ -12,11 +12,15 @@ use crate::endpoint::Endpoint;
 use crate::error::{Cause, SendError, Stage};
 use crate::io::{Io, OpenCount, Wire};
 use crate::spec::{PoolSpec, Protocol};
-use crate::tls::TlsError;
+use crate::tls::{self, TlsError};
 
 /// A peer that has not taken a byte for so long takes none any more, and all requests of a shared connection wait for
 /// it. One that has a connection to itself may well be busy.
 const DEAF: Duration = Duration::from_secs(15);
+
+/// Who does not choose HTTP/2 by name may well take its first bytes for something else (RFC 9113, 3.2).
+const NO_H2: &str = "the server did not agree to speak HTTP/2 (ALPN h2): let it do so, \
+                     or set protocol = \"http1\" for this upstream";
 
 /// Connects and encrypts; the address dialled is the one that was checked.
 pub(crate) async fn dial(
@@ -55,12 +59,12 @@ async fn wire(
     }
     *stage = Stage::Handshake;
     let untrusted = || unheard(Stage::Handshake, Cause::Untrusted, endpoint);
-    let Some(tls) = &settings.tls else {
+    let Some(client) = &settings.tls else {
         return Err(untrusted().because("no TLS is configured for an https endpoint"));
     };
-    let name = tls.name_for(&endpoint.target.spec.host);
+    let name = client.name_for(&endpoint.target.spec.host);
     let name = name.map_err(|error: TlsError| untrusted().because(error))?;
-    let connector = TlsConnector::from(tls.config(settings.protocol));
+    let connector = TlsConnector::from(client.config(settings.protocol));
     let encrypted = connector.connect(name, stream).await;
     let encrypted = encrypted.map_err(|error| {
         let cause = match error.kind() {
@@ -69,6 +73,10 @@ async fn wire(
         };
         unheard(Stage::Handshake, cause, endpoint).because(error)
     })?;
+    let agreed = encrypted.get_ref().1.alpn_protocol();
+    if settings.protocol == Protocol::H2 && agreed != Some(tls::H2) {
+        return Err(untrusted().because(NO_H2));
+    }
     Ok(Wire::Encrypted(Box::new(encrypted)))
 }
 

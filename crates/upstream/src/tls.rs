@@ -20,6 +20,9 @@ const SYSTEM_ROOTS: [&str; 5] = [
     "/etc/ssl/cert.pem",
 ];
 
+/// What HTTP/2 is called when protocols are agreed on.
+pub(crate) const H2: &[u8] = b"h2";
+
 /// Client TLS, made once from PEM text; two made from the same text are equal, and then connections stay.
 #[derive(Clone)]
 pub struct ClientTls {
@@ -87,7 +90,7 @@ impl ClientTls {
         text.hash(&mut hasher);
         Ok(Self {
             http1: speaking(&config, b"http/1.1"),
-            h2: speaking(&config, b"h2"),
+            h2: speaking(&config, H2),
             name,
             fingerprint: hasher.finish(),
         })

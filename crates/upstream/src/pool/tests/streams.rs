@@ -139,6 +139,14 @@ async fn answer(
 
 /// A certificate for 127.0.0.1 that vouches for itself.
 fn certificate(protocol: Protocol) -> (TlsAcceptor, String) {
+    certificate_and(vec![match protocol {
+        Protocol::Http1 => b"http/1.1".to_vec(),
+        Protocol::H2 => b"h2".to_vec(),
+    }])
+}
+
+/// The same, of a server that agrees to these protocols.
+fn certificate_and(protocols: Vec<Vec<u8>>) -> (TlsAcceptor, String) {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let key = PrivateKeyDer::from_pem_slice(made.signing_key.serialize_pem().as_bytes()).unwrap();
     let provider = rustls::crypto::aws_lc_rs::default_provider();
@@ -148,10 +156,7 @@ fn certificate(protocol: Protocol) -> (TlsAcceptor, String) {
         .with_no_client_auth()
         .with_single_cert(vec![made.cert.der().clone()], key)
         .unwrap();
-    config.alpn_protocols = vec![match protocol {
-        Protocol::Http1 => b"http/1.1".to_vec(),
-        Protocol::H2 => b"h2".to_vec(),
-    }];
+    config.alpn_protocols = protocols;
     (TlsAcceptor::from(Arc::new(config)), made.cert.pem())
 }
 
@@ -283,6 +288,31 @@ async fn a_trusted_peer_is_spoken_to_in_the_protocol_it_agreed_to() {
         }
         assert_eq!(server.connections(), 1);
     }
+}
+
+// RFC 9113, 3.2: what was not agreed on may be taken for something else.
+// req: GW-01
+#[tokio::test]
+async fn a_server_that_does_not_choose_http2_hears_nothing_of_it() {
+    for protocols in [vec![], vec![b"http/1.1".to_vec()]] {
+        let (acceptor, pem) = certificate_and(protocols);
+        let server = Server::start(Some(acceptor), Protocol::H2).await;
+        let pool = pool(PoolSpec {
+            tls: Some(trusting(&pem)),
+            ..server.spec(Protocol::H2)
+        });
+        let error = fetch(&pool, "/").await.unwrap_err();
+        let seen = (error.stage(), error.cause());
+        assert_eq!(seen, (Stage::Handshake, Cause::Untrusted), "{error}");
+        assert!(!error.may_have_reached());
+    }
+    let (acceptor, pem) = certificate_and(Vec::new());
+    let server = Server::start(Some(acceptor), Protocol::Http1).await;
+    let pool = pool(PoolSpec {
+        tls: Some(trusting(&pem)),
+        ..server.spec(Protocol::Http1)
+    });
+    assert_eq!(fetch(&pool, "/slow").await.unwrap().1, "late");
 }
 
 // req: GW-01
