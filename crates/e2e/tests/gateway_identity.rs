@@ -206,6 +206,35 @@ async fn an_api_key_names_its_tenant_and_goes_no_further() {
 
 // req: GW-12
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_is_the_upstreams_costs_no_verification_and_goes_well_with_a_key() {
+    let made = ran(&mut macronode(["key", "new", "--tenant", "gold"]));
+    let (key, lines) = made.stdout.split_once('\n').unwrap();
+    let upstream = Upstream::start().await.unwrap();
+    let section = format!(
+        "{lines}\n[gateway.quota]\nverifications_per_ip = {{ per_second = 1, burst = 2 }}\n{}",
+        to(upstream.addr(), "")
+    );
+    let gateway = Gateway::start(&section).await;
+    for user in 0..20 {
+        let foreign = format!("Bearer eyJhbGciOiJSUzI1NiJ9.e30.user{user}");
+        let foreign = ("authorization", foreign.as_str());
+        assert_eq!(gateway.get_with("/", &[foreign]).await.status, 200);
+        assert_eq!(last(&upstream).get("x-tenant"), None);
+        let both = gateway.get_with("/", &[("x-api-key", key), foreign]).await;
+        assert_eq!(both.status, 200, "{}", both.text());
+        let seen = last(&upstream);
+        assert_eq!(seen.get("x-tenant"), Some("gold"));
+        assert_eq!(seen.get("x-api-key"), None);
+        assert_eq!(seen.get("authorization"), Some(foreign.1));
+    }
+    let bearer = format!("Bearer {key}");
+    let twice = [("x-api-key", key), ("authorization", &bearer)];
+    let answer = gateway.get_with("/", &twice).await;
+    assert_refusal(&answer, 400, "identity-ambiguous");
+}
+
+// req: GW-12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_passport_is_good_for_what_it_says_and_no_more() {
     let upstream = Upstream::start().await.unwrap();
     let root = "0123456789abcdef".repeat(4);

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::api_key::API_KEY_PREFIX;
+use crate::capability::PASSPORT_PREFIX;
 use crate::denied::Denied;
 use crate::tenant::is_visible;
 
@@ -60,6 +62,29 @@ impl fmt::Debug for Credential<'_> {
     }
 }
 
+/// What kind of credential it is, which is all that can be told before anybody knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A key, in its header or as a bearer's.
+    ApiKey,
+    /// A token of our own.
+    Passport,
+    /// A token of an identity provider: whatever a bearer shows that is neither of the others.
+    Token,
+    /// A client certificate.
+    Certificate,
+}
+
+impl Kind {
+    pub(crate) fn of_bearer(token: &[u8]) -> Self {
+        match token {
+            _ if token.starts_with(PASSPORT_PREFIX.as_bytes()) => Self::Passport,
+            _ if token.starts_with(API_KEY_PREFIX.as_bytes()) => Self::ApiKey,
+            _ => Self::Token,
+        }
+    }
+}
+
 /// What of a request may hold credentials: every value of each header, and what the connection says.
 #[derive(Debug)]
 pub struct Offered<'a, A, K, T> {
@@ -73,12 +98,17 @@ pub struct Offered<'a, A, K, T> {
     pub certificate: Option<&'a str>,
 }
 
-/// Finds the one credential of a request.
+/// Finds the one credential of a request among those of a kind that is good here.
+///
+/// Any other is the upstream's business, like `Authorization` in another scheme than `Bearer`: it is no credential,
+/// whatever it looks like, and takes nothing from one that is.
 ///
 /// The word of a trusted hop counts first, since such a proxy has verified the caller and may pass the caller's own
-/// headers on; then what the request carries; then the certificate, which may be that of a hop between. `Authorization`
-/// in another scheme than `Bearer` is the upstream's business.
-pub fn credential_of<'a, A, K, T>(offered: Offered<'a, A, K, T>) -> Result<Credential<'a>, Denied>
+/// headers on; then what the request carries; then the certificate, which may be that of a hop between.
+pub fn credential_of<'a, A, K, T>(
+    offered: Offered<'a, A, K, T>,
+    accepts: impl Fn(Kind) -> bool,
+) -> Result<Credential<'a>, Denied>
 where
     A: IntoIterator<Item = &'a [u8]>,
     K: IntoIterator<Item = &'a [u8]>,
@@ -88,8 +118,13 @@ where
         let tenant = text(tenant).map_err(|_| Denied::BadTenant)?;
         return Ok(Credential::TrustedHeader(tenant));
     }
-    let bearer = only(offered.authorization)?.and_then(bearer);
-    match (bearer, only(offered.api_key)?, offered.certificate) {
+    let bearer = sole_bearer(offered.authorization, &accepts)?;
+    let key = match accepts(Kind::ApiKey) {
+        true => only(offered.api_key)?,
+        false => None,
+    };
+    let certificate = offered.certificate.filter(|_| accepts(Kind::Certificate));
+    match (bearer, key, certificate) {
         (Some(_), Some(_), _) => Err(Denied::Ambiguous),
         (Some(token), None, _) => Ok(Credential::Bearer(text(token)?)),
         (None, Some(key), _) => Ok(Credential::ApiKey(text(key)?)),
@@ -103,6 +138,23 @@ fn only<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Result<Option<&'a [u8
     match (values.next(), values.next()) {
         (first, None) => Ok(first),
         (_, Some(_)) => Err(Denied::Ambiguous),
+    }
+}
+
+/// The bearer's credential that is ours, which nothing else may be beside.
+fn sole_bearer<'a>(
+    values: impl IntoIterator<Item = &'a [u8]>,
+    accepts: impl Fn(Kind) -> bool,
+) -> Result<Option<&'a [u8]>, Denied> {
+    let (mut lines, mut found) = (0, None);
+    for value in values {
+        lines += 1;
+        let ours = |token: &&[u8]| accepts(Kind::of_bearer(token));
+        found = bearer(value).filter(ours).or(found);
+    }
+    match (found, lines) {
+        (Some(_), 2..) => Err(Denied::Ambiguous),
+        _ => Ok(found),
     }
 }
 

@@ -6,7 +6,8 @@
 //!
 //! # Laws
 //! 1. An identity comes only from a credential that verified: not from a claim, nor from a header of an unlisted hop.
-//! 2. Two credentials are none. What is unknown, unreadable or not configured is refused.
+//! 2. Two credentials are none. What is unknown or unreadable is refused; what is of a kind that is not configured is no
+//!    credential.
 //! 3. A credential is never stored, and no secret is printed.
 //! 4. Memory is bounded, whatever is sent: identities by bytes, refusals by number, in tables of their own.
 //! 5. What is remembered never outlives the credential, nor the issuer's key that verified it.
@@ -125,7 +126,7 @@ pub use capability::{
     CAVEATS_MAX, Caveat, Grant, PASSPORT_BYTES_MAX, PASSPORT_PREFIX, Passport, PassportError,
     RootKey,
 };
-pub use credential::{CREDENTIAL_BYTES_MAX, Credential, Offered, credential_of};
+pub use credential::{CREDENTIAL_BYTES_MAX, Credential, Kind, Offered, credential_of};
 pub use denied::Denied;
 pub use identity::{Class, Identity, Method, UnixSeconds};
 pub use keys::{

@@ -3,10 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::api_key::API_KEY_PREFIX;
 use crate::cache::Cache;
-use crate::capability::PASSPORT_PREFIX;
-use crate::credential::{CREDENTIAL_BYTES_MAX, Credential};
+use crate::credential::{CREDENTIAL_BYTES_MAX, Credential, Kind};
 use crate::denied::Denied;
 use crate::identity::{Class, Identity, Method, UnixSeconds};
 use crate::jwt::Stamp;
@@ -35,6 +33,17 @@ impl Verifier {
             tables,
             cache: Cache::new(seed, entries),
         })
+    }
+
+    /// Whether any credential of this kind is good here.
+    pub fn accepts(&self, kind: Kind) -> bool {
+        let none = match kind {
+            Kind::ApiKey => self.tables.api_keys.is_empty(),
+            Kind::Passport => self.tables.roots.is_empty(),
+            Kind::Token => self.tables.authorities.all().is_empty(),
+            Kind::Certificate => self.tables.subjects.is_empty(),
+        };
+        !none
     }
 
     /// The answer, if it is known: one fingerprint, one lookup, nothing allocated.
@@ -97,20 +106,18 @@ impl Verifier {
         match *credential {
             Credential::None => Err(Denied::Missing),
             Credential::ApiKey(key) => self.api_key(key, now),
-            Credential::Bearer(token) if token.starts_with(PASSPORT_PREFIX) => {
-                self.passport(token, now)
-            }
-            Credential::Bearer(token) if token.starts_with(API_KEY_PREFIX) => {
-                self.api_key(token, now)
-            }
-            Credential::Bearer(token) => self.token(token, now),
+            Credential::Bearer(token) => match Kind::of_bearer(token.as_bytes()) {
+                Kind::Passport => self.passport(token, now),
+                Kind::ApiKey => self.api_key(token, now),
+                Kind::Token | Kind::Certificate => self.token(token, now),
+            },
             Credential::ClientCertificate { subject } => self.certificate(subject),
             Credential::TrustedHeader(tenant) => self.by_word(tenant),
         }
     }
 
     fn api_key(&self, key: &str, now: UnixSeconds) -> Answer {
-        if self.tables.api_keys.is_empty() {
+        if !self.accepts(Kind::ApiKey) {
             return Err(Denied::NotAccepted);
         }
         let identity = self
@@ -125,7 +132,7 @@ impl Verifier {
     }
 
     fn passport(&self, text: &str, now: UnixSeconds) -> Answer {
-        if self.tables.roots.is_empty() {
+        if !self.accepts(Kind::Passport) {
             return Err(Denied::NotAccepted);
         }
         let verified = self.tables.roots.verify(text, now)?;
@@ -147,7 +154,7 @@ impl Verifier {
     }
 
     fn token(&self, token: &str, now: UnixSeconds) -> Answer {
-        if self.tables.authorities.all().is_empty() {
+        if !self.accepts(Kind::Token) {
             return Err(Denied::NotAccepted);
         }
         let verified = self.tables.authorities.verify(token, now)?;
@@ -160,7 +167,7 @@ impl Verifier {
     }
 
     fn certificate(&self, subject: &str) -> Answer {
-        if self.tables.subjects.is_empty() {
+        if !self.accepts(Kind::Certificate) {
             return Err(Denied::NotAccepted);
         }
         let identity = self.tables.subjects.get(subject);

@@ -61,7 +61,8 @@ fn asking_what_is_remembered_allocates_nothing() {
                 trusted_header: [],
                 certificate: None,
             };
-            let credential = credential_of(offered).expect("one credential");
+            let credential = credential_of(offered, |kind| verifier.accepts(kind));
+            let credential = credential.expect("one credential");
             let identity = verifier
                 .cached(credential, NOW)
                 .expect("known")

@@ -119,7 +119,7 @@ pub(crate) fn recognise(plan: &Plan, who: Sight<'_>, required: bool) -> Result<C
     let shown = who.heads.has(Heads::CREDENTIAL) || who.visit.tls.is_some();
     let identity = match &plan.verifier {
         Some(verifier) if shown => {
-            let credential = offered(plan, who, trusted);
+            let credential = offered(plan, verifier, who, trusted);
             verified(
                 plan,
                 verifier,
@@ -157,19 +157,25 @@ fn caller(plan: &Plan, identity: Option<Arc<Identity>>, address: IpAddr, trusted
     caller
 }
 
-fn offered<'a>(plan: &Plan, who: Sight<'a>, trusted: bool) -> Result<Credential<'a>, Denied> {
+fn offered<'a>(
+    plan: &Plan,
+    verifier: &Verifier,
+    who: Sight<'a>,
+    trusted: bool,
+) -> Result<Credential<'a>, Denied> {
     let named = plan.tenant_header.as_ref().filter(|_| trusted);
     let lines = |what: Heads, name: Option<&HeaderName>| {
         let there = name.filter(|_| who.heads.has(what));
         let lines = there.map(|name| who.parts.headers.get_all(name));
         lines.into_iter().flatten().map(HeaderValue::as_bytes)
     };
-    credential_of(Offered {
+    let offered = Offered {
         authorization: lines(Heads::AUTHORIZATION, Some(&AUTHORIZATION)),
-        api_key: lines(Heads::KEY, Some(&plan.key_header)),
+        api_key: lines(Heads::KEY, plan.key_header.as_ref()),
         trusted_header: lines(Heads::TENANT, named),
         certificate: who.visit.tls.as_deref().and_then(name_of),
-    })
+    };
+    credential_of(offered, |kind| verifier.accepts(kind))
 }
 
 /// The first DNS name a certificate is made out to, else its first URI, else its subject.
@@ -211,10 +217,5 @@ fn verified(
             verified
         }
     };
-    match known {
-        Ok(identity) => Ok(Some(identity)),
-        // Basic authentication and foreign tokens are the upstream's business where none of ours are configured.
-        Err(Denied::NotAccepted) => Ok(None),
-        Err(denied) => Err(Refusal::Unknown(denied)),
-    }
+    known.map(Some).map_err(Refusal::Unknown)
 }

@@ -90,7 +90,7 @@ fn meaning(name: &HeaderName) -> Heads {
 
 fn identity(name: &HeaderName, plan: &Plan) -> Heads {
     let mut seen = Heads::default();
-    if *name == plan.key_header {
+    if plan.key_header.as_ref() == Some(name) {
         seen = seen.and(Heads::KEY);
     }
     if name == plan.tenant_header() {

@@ -334,7 +334,9 @@ impl Intake {
                 strip_trailers(&mut trailers);
                 if let Some(plan) = &self.plan {
                     trailers.remove(plan.tenant_header());
-                    trailers.remove(&plan.key_header);
+                    if let Some(name) = &plan.key_header {
+                        trailers.remove(name);
+                    }
                 }
                 Frame::trailers(trailers)
             }

@@ -127,8 +127,12 @@ fn identify(plan: &Plan, journey: &Journey, head: &mut Head) {
         }
         return;
     }
-    if journey.heads.has(Heads::KEY) {
-        head.headers.remove(&plan.key_header);
+    if let Some(name) = plan
+        .key_header
+        .as_ref()
+        .filter(|_| journey.heads.has(Heads::KEY))
+    {
+        head.headers.remove(name);
     }
     let name = plan.tenant_header();
     let caller = journey.caller.as_ref();

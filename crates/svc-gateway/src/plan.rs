@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use passport::Verifier;
 
 use crate::backend::{Backend, Renewal};
-use crate::config::{AccessLevel, ClassName, GatewayText, RouteText};
+use crate::config::{AccessLevel, ClassName, GatewayText, IdentityText, RouteText};
 use crate::gates::RouteGate;
 use crate::keys::Keys;
 use crate::labels::{Label, ROUTES};
@@ -37,7 +37,8 @@ pub(crate) struct Plan {
     pub(crate) policy: Option<Policy>,
     pub(crate) trusted: Vec<IpNet>,
     pub(crate) tenant_header: Option<HeaderName>,
-    pub(crate) key_header: HeaderName,
+    /// Without keys it is the upstream's, whatever it is called.
+    pub(crate) key_header: Option<HeaderName>,
     pub(crate) own_names: OwnNames,
     pub(crate) access_log: AccessLevel,
     pub(crate) inflight: u32,
@@ -178,8 +179,7 @@ impl Plan {
             policy: text.policy.as_ref().map(Policy::load).transpose()?,
             trusted: text.trusted(),
             tenant_header: parsed(text.identity.tenant_header.as_deref()),
-            key_header: parsed(text.identity.key_header.as_deref())
-                .unwrap_or(HeaderName::from_static("x-api-key")),
+            key_header: key_header(&text.identity),
             own_names: OwnNames::of(&text),
             access_log: text.access_log.level,
             inflight: text.limits.inflight,
@@ -276,6 +276,13 @@ pub(crate) fn with_shorthand(text: &GatewayText) -> GatewayText {
         });
     }
     text
+}
+
+/// The header of API keys, where there are any.
+fn key_header(identity: &IdentityText) -> Option<HeaderName> {
+    let usual = HeaderName::from_static("x-api-key");
+    let name = parsed(identity.key_header.as_deref()).unwrap_or(usual);
+    (!identity.keys.is_empty()).then_some(name)
 }
 
 fn parsed(name: Option<&str>) -> Option<HeaderName> {

@@ -2,7 +2,8 @@ use super::*;
 
 type Values<'a> = &'a [&'a str];
 
-fn found<'a>(
+fn found_where<'a>(
+    accepted: &[Kind],
     authorization: Values<'a>,
     api_key: Values<'a>,
     trusted_header: Values<'a>,
@@ -11,12 +12,72 @@ fn found<'a>(
     fn values<'a>(texts: Values<'a>) -> impl Iterator<Item = &'a [u8]> {
         texts.iter().map(|text| text.as_bytes())
     }
-    credential_of(Offered {
+    let offered = Offered {
         authorization: values(authorization),
         api_key: values(api_key),
         trusted_header: values(trusted_header),
         certificate,
-    })
+    };
+    credential_of(offered, |kind| accepted.contains(&kind))
+}
+
+const ALL: &[Kind] = &[Kind::ApiKey, Kind::Passport, Kind::Token, Kind::Certificate];
+
+fn found<'a>(
+    authorization: Values<'a>,
+    api_key: Values<'a>,
+    trusted_header: Values<'a>,
+    certificate: Option<&'a str>,
+) -> Result<Credential<'a>, Denied> {
+    found_where(ALL, authorization, api_key, trusted_header, certificate)
+}
+
+// req: GW-12
+// attack: H-02, H-03
+#[test]
+fn what_is_of_a_kind_that_is_not_good_here_is_no_credential() {
+    let long = format!("Bearer {}", "a".repeat(CREDENTIAL_BYTES_MAX + 1));
+    let foreign = [
+        "Bearer e.y.J",
+        "Bearer mp1_AA",
+        "Bearer a b",
+        "Bearer",
+        "bearer \u{e9}",
+        &long,
+    ];
+    let subject = Some("svc.example");
+    let certificate = Ok(Credential::ClientCertificate {
+        subject: "svc.example",
+    });
+    let own = Ok(Credential::ApiKey("k"));
+    for value in foreign {
+        let kinds = &[Kind::Certificate];
+        assert_eq!(
+            found_where(kinds, &[value], &["k"], &[], subject),
+            certificate
+        );
+        let kinds = &[Kind::ApiKey];
+        assert_eq!(found_where(kinds, &[value], &["k"], &[], subject), own);
+        let lines = [value, "Basic b"];
+        let none = found_where(kinds, &lines, &[], &[], subject);
+        assert_eq!(none, Ok(Credential::None), "{value}");
+    }
+    let two = found_where(
+        &[Kind::ApiKey],
+        &["Bearer e.y.J", "Bearer mk_a"],
+        &[],
+        &[],
+        None,
+    );
+    assert_eq!(
+        two,
+        Err(Denied::Ambiguous),
+        "which of them counts is not clear"
+    );
+    let both = found_where(&[Kind::ApiKey], &["Bearer mk_a"], &["k"], &[], None);
+    assert_eq!(both, Err(Denied::Ambiguous));
+    let token = found_where(&[Kind::Token], &["Bearer e.y.J"], &["k", "l"], &[], subject);
+    assert_eq!(token, Ok(Credential::Bearer("e.y.J")));
 }
 
 #[test]

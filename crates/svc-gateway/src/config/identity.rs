@@ -15,7 +15,7 @@ pub struct IdentityText {
     /// A header that names the tenant, believed from trusted hops only; from others it is removed.
     #[schemars(length(min = 1, max = 64))]
     pub tenant_header: Option<String>,
-    /// The header of API keys.
+    /// The header of API keys, `x-api-key` unless set. Without `keys` it is the upstream's and passed on.
     #[schemars(length(min = 1, max = 64))]
     pub key_header: Option<String>,
     /// API keys, by their hashes (`macronode key new` makes one).
