@@ -248,6 +248,22 @@ async fn a_node_is_asked_by_signal_whatever_its_program_is_called() {
     assert_eq!(ended(&node).await, Some(0));
 }
 
+// attack: J-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_is_not_signalled_for_what_answers_elsewhere_in_its_name() {
+    let node = Node::start(&[]).await;
+    let pid = node.process.pid();
+    let status =
+        format!(r#"{{"node": "up", "version": "1", "pid": {pid}, "config": {{"reloads": 0}}}}"#);
+    for verb in ["drain", "reload"] {
+        let address = stranger(vec![answer(200, &status)]);
+        let said = said(&[verb, "--admin", &address, "--within", "1"], 6).stderr;
+        assert!(said.contains("use --token"), "{said}");
+    }
+    let reloaded = asked(&node, &["reload"], 0).await;
+    assert!(reloaded.stdout.starts_with("unchanged"), "it still runs");
+}
+
 /// What answers says the number of a process that does not listen there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_does_not_listen_where_it_was_asked_is_not_signalled() {

@@ -21,9 +21,14 @@ pub(super) fn holder(address: SocketAddr) -> Option<Holder> {
     Some(Holder { pid, name })
 }
 
-/// Whether a process listens at `address`, as far as this user may see it.
-pub(crate) fn listens(pid: u32, address: SocketAddr) -> bool {
-    has_one(pid, &sockets(address))
+/// Whether a process listens at `address`; nothing where this user cannot see it.
+pub(crate) fn listens(pid: u32, address: SocketAddr) -> Option<bool> {
+    let sockets = sockets(address);
+    if has_one(pid, &sockets) {
+        return Some(true);
+    }
+    let seen = || fs::read_dir(format!("/proc/{pid}/fd")).is_ok() || holder(address).is_some();
+    (!sockets.is_empty() && seen()).then_some(false)
 }
 
 /// The sockets that listen at `address`, as descriptors name them.
