@@ -1,8 +1,10 @@
 //! Listening sockets that systemd holds: a restart of the node loses no connection.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
-use std::os::fd::{AsRawFd, RawFd};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -197,6 +199,29 @@ fn a_socket_that_is_no_door_ends_the_node_before_it_is_taken_for_one() {
         let said = io::read_to_string(node.0.stderr.take().unwrap()).unwrap();
         assert!(said.contains("no door has this name"), "{said}");
         assert!(said.contains("(admin, demo)"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_no_tcp_socket_ends_the_node_whatever_it_is_called() {
+    let directory = tempfile::tempdir().unwrap();
+    let others: [OwnedFd; 3] = [
+        UnixListener::bind(directory.path().join("socket"))
+            .unwrap()
+            .into(),
+        UdpSocket::bind(ANYWHERE).unwrap().into(),
+        File::open("/dev/null").unwrap().into(),
+    ];
+    for other in others {
+        let sockets = Sockets {
+            demo: other.into(),
+            ..Sockets::bind()
+        };
+        let mut command = sockets.command("admin:demo", OURS, [ANYWHERE; 2]);
+        let mut node = Activated(command.stderr(Stdio::piped()).spawn().expect("a shell"));
+        assert!(!node.ended().success());
+        let said = io::read_to_string(node.0.stderr.take().unwrap()).unwrap();
+        assert!(said.contains("`demo`: it is no TCP socket"), "{said}");
     }
 }
 

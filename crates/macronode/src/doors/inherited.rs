@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 
 use listenfd::ListenFd;
@@ -17,6 +18,8 @@ use crate::handover::ASKED;
 /// drains.
 pub(super) struct Inherited {
     listeners: Vec<Heirloom>,
+    /// What cannot be a door at all.
+    others: Vec<Other>,
 }
 
 struct Heirloom {
@@ -26,27 +29,30 @@ struct Heirloom {
     listener: TcpListener,
 }
 
+/// A file that is no TCP socket: one of the file system, for datagrams, or none.
+struct Other {
+    name: String,
+    error: io::Error,
+}
+
 /// A socket of systemd's that is no door: who connects there would never be heard.
 #[derive(Debug)]
 pub(crate) struct Stray {
     name: String,
-    at: Option<SocketAddr>,
+    /// What it is instead.
+    what: String,
     /// The names there are.
     doors: Vec<&'static str>,
 }
 
 impl fmt::Display for Stray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "systemd gave the socket `{}`", self.name)?;
-        if let Some(at) = self.at {
-            write!(f, " at {at}")?;
-        }
-        let doors = self.doors.join(", ");
+        let (name, what, doors) = (&self.name, &self.what, self.doors.join(", "));
         write!(
             f,
-            ": no door has this name or address\n  \
+            "systemd gave the socket `{name}`{what}\n  \
              remedy: give its unit FileDescriptorName= with the name of a door ({doors}), \
-             or ListenStream= with its address"
+             and ListenStream= with an IP address and a port"
         )
     }
 }
@@ -58,17 +64,20 @@ impl Inherited {
         let asked = std::env::var(ASKED).unwrap_or_default();
         let asked: Vec<Option<SocketAddr>> = asked.split(' ').map(|one| one.parse().ok()).collect();
         let mut fds = ListenFd::from_env();
-        let listeners = (0..fds.len())
-            .filter_map(|index| {
-                let listener = fds.take_tcp_listener(index).ok().flatten()?;
-                Some(Heirloom {
-                    name: names.get(index).copied().unwrap_or_default().to_owned(),
+        let (mut listeners, mut others) = (Vec::new(), Vec::new());
+        for index in 0..fds.len() {
+            let name = names.get(index).copied().unwrap_or_default().to_owned();
+            match fds.take_tcp_listener(index) {
+                Ok(None) => {}
+                Ok(Some(listener)) => listeners.push(Heirloom {
+                    name,
                     asked: asked.get(index).copied().flatten(),
                     listener,
-                })
-            })
-            .collect();
-        Self { listeners }
+                }),
+                Err(error) => others.push(Other { name, error }),
+            }
+        }
+        Self { listeners, others }
     }
 
     /// Gives each door its socket. Names go first, so that no address takes away what was meant for another door.
@@ -90,19 +99,35 @@ impl Inherited {
                 }
             }
         }
-        let mut left = self.listeners.into_iter();
-        match left.find(|one| one.asked.is_none()) {
+        let unasked = self.listeners.iter().find(|one| one.asked.is_none());
+        let other = self.others.iter().map(|one| (&one.name, one.what()));
+        let stray = other
+            .chain(unasked.map(|one| (&one.name, one.what())))
+            .next();
+        match stray {
             None => Ok(shared),
-            Some(stray) => Err(Stray {
-                at: stray.listener.local_addr().ok(),
-                name: stray.name,
+            Some((name, what)) => Err(Stray {
+                name: name.clone(),
+                what,
                 doors: places.iter().map(|place| place.name).collect(),
             }),
         }
     }
 }
 
+impl Other {
+    fn what(&self) -> String {
+        format!(": it is no TCP socket, and doors are ({})", self.error)
+    }
+}
+
 impl Heirloom {
+    fn what(&self) -> String {
+        let at = self.listener.local_addr();
+        let at = at.map_or_else(|_| String::new(), |at| format!(" at {at}"));
+        format!("{at}: no door has this name or address")
+    }
+
     fn is_named_for(&self, place: &Place) -> bool {
         self.name == place.name && self.asked.is_none_or(|asked| asked == place.address)
     }

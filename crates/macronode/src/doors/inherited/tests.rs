@@ -23,7 +23,13 @@ fn left(sockets: &[(&str, Option<&str>)]) -> (Inherited, Vec<SocketAddr>) {
     let listeners: Vec<_> = sockets.iter().map(heirloom).collect();
     let bound = |one: &Heirloom| one.listener.local_addr().expect("bound");
     let bound = listeners.iter().map(bound).collect();
-    (Inherited { listeners }, bound)
+    (
+        Inherited {
+            listeners,
+            others: Vec::new(),
+        },
+        bound,
+    )
 }
 
 /// Which door has which address then.
