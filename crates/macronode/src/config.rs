@@ -178,7 +178,7 @@ impl Default for DrainText {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TracesText {
     /// The collector's URL, for OTLP over HTTP.
-    #[schemars(length(min = 1, max = 2048))]
+    #[schemars(length(min = 1, max = 2048), extend("x-url" = true))]
     pub(crate) endpoint: String,
     /// The part of traces that begin here to keep, from 0 to 1. One that a caller began is kept if the caller keeps it.
     #[schemars(range(min = 0.0, max = 1.0))]

@@ -7,6 +7,8 @@ use crate::place::Place;
 use crate::report::{join, quoted};
 use crate::secret::MASK;
 use crate::shape::{Key, Kind, Shape};
+use crate::toml_text::basic_string;
+use crate::url::{has_hidden, is_masked, masked_url};
 
 /// The longest value or name a message repeats.
 const ECHO: usize = 60;
@@ -21,7 +23,7 @@ impl Check<'_> {
     /// Whether `given` may stay. Parts below that may not are already taken out; a table that lost a
     /// required key goes with it, since nothing can be built of the rest.
     pub(crate) fn keep(&mut self, shape: &Shape, given: &mut Given, path: &str) -> bool {
-        if shape.secret {
+        if shape.secret || hides(shape, given) {
             self.findings.hide(given);
         }
         match (&shape.kind, &mut given.body) {
@@ -83,8 +85,16 @@ impl Check<'_> {
             Some(span) => self.text?.get(span)?,
             None => self.text?,
         };
-        (plain && !shape.holds_secret()).then(|| short(&printable(written)))
+        (plain && !shape.holds_secret()).then(|| match &given.body {
+            Body::Text(text) if hides(shape, given) => short(&basic_string(&masked_url(text))),
+            _ => short(&printable(written)),
+        })
     }
+}
+
+/// Whether it is a URL, wherever one belongs, with parts that are not shown.
+fn hides(shape: &Shape, given: &Given) -> bool {
+    matches!(&given.body, Body::Text(text) if has_hidden(text) && shape.holds_url())
 }
 
 /// Reports required keys nobody gave and takes out what cannot be built without them.
@@ -162,7 +172,9 @@ fn leaf_problem(shape: &Shape, given: &Given) -> Option<String> {
                 None => "is none of the choices".into(),
             })
         }
-        (Kind::Text { .. }, Body::Text(text)) if shape.secret && **text == MASK => {
+        (Kind::Text { .. }, Body::Text(text))
+            if shape.secret && **text == MASK || shape.url && is_masked(text) =>
+        {
             Some("is what a printed configuration shows instead of the secret".into())
         }
         (Kind::Text { min, max }, Body::Text(text)) => {

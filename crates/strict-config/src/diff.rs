@@ -125,7 +125,7 @@ impl Comparison<'_> {
 
     /// Compares the secrets at and below a path of each side, which look alike in the documents.
     fn secrets_differ(&self, shape: &Shape, old: &str, new: &str) -> bool {
-        shape.holds_secret() && below(self.old, old).ne(below(self.new, new))
+        (shape.holds_secret() || shape.holds_url()) && below(self.old, old).ne(below(self.new, new))
     }
 }
 

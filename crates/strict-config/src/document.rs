@@ -16,6 +16,7 @@ use crate::mistake::Origin;
 use crate::report::{join, quoted};
 use crate::secret::{MASK, Secret};
 use crate::shape::{Kind, Shape};
+use crate::url::{has_hidden, masked_url};
 
 /// An accepted configuration.
 pub struct Loaded<C> {
@@ -30,7 +31,7 @@ pub struct Loaded<C> {
 }
 
 impl<C: ConfigText> Loaded<C> {
-    /// Everything in force, defaults included, secrets masked.
+    /// Everything in force, defaults included; secrets and what URLs hide masked.
     pub fn document(&self) -> &Value {
         &self.document
     }
@@ -90,7 +91,7 @@ pub(crate) fn loaded<C: ConfigText>(
     }
 }
 
-/// `document` with every secret masked and what is absent left out.
+/// `document` with every secret, and what URLs hide, masked and what is absent left out.
 pub fn redact<C: JsonSchema>(document: &Value) -> Value {
     let mut document = document.clone();
     mask(&Shape::of::<C>(), &mut document);
@@ -114,6 +115,9 @@ fn mask(shape: &Shape, value: &mut Value) {
         }
         (Kind::List { of, .. }, Value::Array(items)) => {
             items.iter_mut().for_each(|item| mask(of, item));
+        }
+        (Kind::Text { .. }, Value::String(text)) if shape.url && !shape.secret => {
+            *text = masked_url(text);
         }
         (_, value) if shape.holds_secret() && *value != "" && !value.is_null() => {
             *value = MASK.into()
@@ -151,7 +155,7 @@ fn collect_secrets(
                 collect_secrets(of, item, format!("{path}[{index}]"), secrets);
             }
         }
-        (_, Body::Text(text)) if shape.secret => {
+        (_, Body::Text(text)) if shape.secret || shape.url && has_hidden(text) => {
             secrets.insert(path, Secret::from(text.as_str().to_owned()));
         }
         _ => {}

@@ -5,7 +5,8 @@
 //! configurations, so none of them can disagree with the types.
 //!
 //! Per key, by `#[schemars(extend(...))]`: `"x-reload" = "restart"` (`reload` unless said),
-//! `"x-secret" = true` (brought along by [`Secret`]), `"x-allowed" = "what a value may be"`.
+//! `"x-secret" = true` (brought along by [`Secret`]), `"x-url" = true` (of which user and query are masked, see
+//! [`masked_url`]), `"x-allowed" = "what a value may be"`.
 //!
 //! ```
 //! use strict_config::{ConfigText, SourceFile, Sources, load};
@@ -52,6 +53,7 @@ mod report;
 mod secret;
 mod shape;
 mod toml_text;
+mod url;
 
 pub use audit::audit;
 pub use contents::Stamp;
@@ -65,6 +67,7 @@ pub use report::Report;
 pub use secret::Secret;
 pub use shape::{Reload, schema};
 pub use toml_text::{Comments, to_toml};
+pub use url::masked_url;
 
 // The sample configuration and the laws it is put to are shared with the fuzz target, which knows this
 // crate by its name and cannot see into it.

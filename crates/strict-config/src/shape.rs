@@ -26,13 +26,15 @@ impl fmt::Display for Reload {
     }
 }
 
-/// One key and everything known about it. `secret` and `reload` are inherited from the sections above.
+/// One key and everything known about it. `secret`, `url` and `reload` are inherited from the sections above.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) doc: String,
     pub(crate) allowed: Option<String>,
     pub(crate) reload: Reload,
     pub(crate) secret: bool,
+    /// Of which parts may be credentials.
+    pub(crate) url: bool,
     /// May be left out for good (`Option`), as opposed to left to a default.
     pub(crate) optional: bool,
     pub(crate) default: Option<Value>,
@@ -83,10 +85,19 @@ impl Shape {
 
     /// Whether anything here or below is secret; such values are never echoed, not even when misplaced.
     pub(crate) fn holds_secret(&self) -> bool {
-        self.secret
+        self.holds(&|shape| shape.secret)
+    }
+
+    /// Whether anything here or below is a URL, which is shown in part only.
+    pub(crate) fn holds_url(&self) -> bool {
+        self.holds(&|shape| shape.url)
+    }
+
+    fn holds(&self, what: &dyn Fn(&Shape) -> bool) -> bool {
+        what(self)
             || match &self.kind {
-                Kind::Table(keys) => keys.iter().any(|key| key.shape.holds_secret()),
-                Kind::Map(of) | Kind::List { of, .. } => of.holds_secret(),
+                Kind::Table(keys) => keys.iter().any(|key| key.shape.holds(what)),
+                Kind::Map(of) | Kind::List { of, .. } => of.holds(what),
                 _ => false,
             }
     }

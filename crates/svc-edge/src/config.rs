@@ -37,7 +37,7 @@ pub struct EdgeText {
     /// What clients call it, for the addresses in TileJSON; absent: the authority each of them asked.
     #[schemars(
         length(min = 1, max = 2048),
-        extend("x-allowed" = "a URL without query, such as https://tiles.example.org")
+        extend("x-url" = true, "x-allowed" = "a URL without query, such as https://tiles.example.org")
     )]
     pub public_url: Option<String>,
     /// Packs by name. Files that are replaced are taken over by themselves.

@@ -5,6 +5,7 @@ use front_door::Visit;
 use http::Uri;
 use http_rules::authority::Authority;
 use serde_json::{Map, Value, json};
+use strict_config::masked_url;
 use tile_pack::{About, Bounds};
 
 /// Where clients find this edge: scheme, authority, and a path if it stands below one. Without a slash at its end.
@@ -14,16 +15,17 @@ pub(crate) struct Base(String);
 impl Base {
     /// As configured.
     pub(crate) fn parse(url: &str) -> Result<Self, String> {
-        let uri: Uri = url.parse().map_err(|_| format!("`{url}` is no URL"))?;
+        let shown = masked_url(url);
+        let uri: Uri = url.parse().map_err(|_| format!("`{shown}` is no URL"))?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
-            return Err(format!("`{url}` does not begin with http:// or https://"));
+            return Err(format!("`{shown}` does not begin with http:// or https://"));
         }
         let host = uri.authority().map(|authority| authority.as_str());
         if host.is_none_or(|host| host.contains('@')) {
-            return Err(format!("`{url}` names no host, or a user"));
+            return Err(format!("`{shown}` names no host, or a user"));
         }
         if url.contains(['?', '#', '"', '\\']) {
-            return Err(format!("`{url}` has more than a path behind its host"));
+            return Err(format!("`{shown}` has more than a path behind its host"));
         }
         Ok(Self(url.trim_end_matches('/').to_owned()))
     }

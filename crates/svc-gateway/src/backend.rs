@@ -7,6 +7,7 @@ use std::time::Duration;
 use concurrency_gate::{BreakerConfig, Trip};
 use http::HeaderName;
 use kernel::clock::Timeline;
+use strict_config::masked_url;
 use upstream::{Balance, ClientTls, EndpointSpec, Health, Pool, PoolSpec, Protocol, TlsText};
 
 use crate::budget::RetryBudget;
@@ -167,7 +168,8 @@ fn pool_spec(name: &str, text: &UpstreamText) -> Result<PoolSpec, String> {
         .iter()
         .enumerate()
         .map(|(index, url)| {
-            let parsed = EndpointSpec::parse(url).map_err(|error| format!("{url}: {error}"))?;
+            let parsed = EndpointSpec::parse(url)
+                .map_err(|error| format!("{}: {error}", masked_url(url)))?;
             let weight = text.weights.get(index).copied().unwrap_or(1);
             Ok(parsed.weighing(weight))
         })

@@ -33,7 +33,10 @@ pub struct GatewayText {
     )]
     pub listen: Vec<SocketAddr>,
     /// Short for one upstream named `main` and one route that sends everything there.
-    #[schemars(length(min = 1, max = 2048), extend("x-allowed" = "a URL without path, such as http://127.0.0.1:9000"))]
+    #[schemars(
+        length(min = 1, max = 2048),
+        extend("x-url" = true, "x-allowed" = "a URL without path, such as http://127.0.0.1:9000")
+    )]
     pub to: Option<String>,
     /// The TLS doors; absent: plain HTTP only.
     pub tls: Option<TlsText>,

@@ -105,9 +105,10 @@ impl Endpoint {
     }
 }
 
+/// As it may be logged.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        f.write_str(&strict_config::masked_url(&self.0.to_string()))
     }
 }
 

@@ -46,6 +46,46 @@ fn the_token_is_shown_nowhere() {
     assert!(!shown.contains("hunter2"), "{shown}");
 }
 
+// req: KN-13
+#[test]
+fn what_urls_hide_is_shown_nowhere() {
+    let good = "[traces]\nendpoint = 'http://c/v1?k=hush'\n\
+                [gateway]\nlisten = ['127.0.0.1:0']\n\
+                upstreams.m = { endpoints = ['http://h:1'], health = { path = '/ok?k=hush' } }\n\
+                [gateway.identity.jwt]\nissuer = 'i'\naudience = 'a'\njwks_url = 'https://h/keys?k=hush'\n\
+                [[gateway.routes]]\npath = '/a'\nrewrite = '/x?k=hush'\nupstream = 'm'\n\
+                [[gateway.routes]]\npath = '/b'\nredirect = 'https://h/x?k=hush'\n";
+    let loaded = from(good).unwrap();
+    let shown = loaded.document().to_string();
+    assert!(!shown.contains("hush"), "{shown}");
+    assert_eq!(shown.matches("?***").count(), 5, "{shown}");
+    let other = from(&good.replace("hush", "lush")).unwrap();
+    let changes = loaded.diff(&other);
+    assert_eq!(changes.len(), 5);
+    for change in changes {
+        assert!(change.to_string().ends_with(": changed"), "{change}");
+    }
+
+    let bad = "[traces]\nendpoint = 'http://u:hush@c/v1'\n\
+               [gateway]\nlisten = ['127.0.0.1:0']\nto = 'http://u:hush@h'\n\
+               upstreams.m.endpoints = ['http://u:hush@h:1']\n\
+               [gateway.identity.jwt]\nissuer = 'i'\naudience = 'a'\njwks_url = 'https://u:hush@h/keys'\n\
+               [edge]\nlisten = []\npublic_url = 'http://u:hush@h'\n\
+               [[edge.origins]]\nname = 'o'\nmount = '/o'\nto = 'http://u:hush@h'\n";
+    let mistakes = from(bad).unwrap_err().to_string();
+    assert!(!mistakes.contains("hush"), "{mistakes}");
+    for key in [
+        "traces.endpoint",
+        "gateway.to",
+        "endpoints",
+        "jwks_url",
+        "public_url",
+        "origins[0].to",
+    ] {
+        assert!(mistakes.contains(key), "{key}: {mistakes}");
+    }
+}
+
 // req: GW-18
 #[test]
 fn every_build_takes_traces() {

@@ -81,7 +81,7 @@ impl<'s> Culprit<'s> {
 
     /// The type's own words, unless they might repeat a secret.
     fn finding(self, message: &str) -> Finding {
-        let secret = self.shape.holds_secret();
+        let secret = self.shape.holds_secret() || self.shape.url;
         let what = if secret {
             "is not acceptable".into()
         } else {

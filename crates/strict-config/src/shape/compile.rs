@@ -12,6 +12,7 @@ const DEEPEST: usize = 24;
 struct Inherited {
     reload: Reload,
     secret: bool,
+    url: bool,
     depth: usize,
 }
 
@@ -19,6 +20,7 @@ pub(super) fn compile(root: &Value) -> Shape {
     let above = Inherited {
         reload: Reload::Hot,
         secret: false,
+        url: false,
         depth: 0,
     };
     Reader { root }.shape(root, above)
@@ -47,6 +49,7 @@ impl Reader<'_> {
                 above.reload
             },
             secret: above.secret || schema.get("x-secret") == Some(&Value::Bool(true)),
+            url: above.url || schema.get("x-url") == Some(&Value::Bool(true)),
             depth: above.depth + 1,
         };
         Shape {
@@ -54,6 +57,7 @@ impl Reader<'_> {
             allowed: text(&schema, "x-allowed").map(Into::into),
             reload: here.reload,
             secret: here.secret,
+            url: here.url,
             optional,
             default: schema
                 .get("default")

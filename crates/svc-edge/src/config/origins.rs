@@ -24,12 +24,12 @@ pub struct OriginText {
     #[serde(default)]
     #[schemars(
         length(min = 1, max = 2048),
-        extend("x-allowed" = "https://host or http://host, with a port if it has one")
+        extend("x-url" = true, "x-allowed" = "https://host or http://host, with a port if it has one")
     )]
     pub to: Option<String>,
     /// Hosts that may be asked for as the first segment after the mount, each exactly as written; in place of `to`.
     #[serde(default)]
-    #[schemars(length(max = 1_000), inner(length(min = 1, max = 2048)))]
+    #[schemars(length(max = 1_000), inner(length(min = 1, max = 2048)), extend("x-url" = true))]
     pub hosts: Vec<String>,
     /// Put before the path that is asked for.
     #[serde(default)]

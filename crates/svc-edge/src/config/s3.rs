@@ -20,7 +20,11 @@ pub struct S3Text {
     /// Where the storage is.
     #[schemars(
         length(min = 1, max = 2048),
-        extend("x-reload" = "restart", "x-allowed" = "https://host or http://host, with a port if it has one")
+        extend(
+            "x-reload" = "restart",
+            "x-url" = true,
+            "x-allowed" = "https://host or http://host, with a port if it has one"
+        )
     )]
     pub endpoint: String,
     /// The bucket's name.

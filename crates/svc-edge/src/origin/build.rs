@@ -11,6 +11,7 @@ use ipnet::IpNet;
 use kernel::Kernel;
 use kernel::blocking::Blocking;
 use kernel::config::Commit;
+use strict_config::masked_url;
 use upstream::{Allow, ClientTls, EndpointSpec, Pool, PoolSpec, TlsText};
 use verified_store::Store;
 
@@ -102,7 +103,8 @@ fn mount(
 ) -> Result<Mount, String> {
     let mut origins = Vec::new();
     for url in text.to.iter().chain(&text.hosts) {
-        let endpoint = EndpointSpec::parse(url).map_err(|error| format!("{url}: {error}"))?;
+        let endpoint =
+            EndpointSpec::parse(url).map_err(|error| format!("{}: {error}", masked_url(url)))?;
         let spec = pool_spec(text, endpoint.clone())?;
         let same = |origin: &&Origin| origin.authority == endpoint.authority().to_ascii_lowercase();
         let pool = match known.and_then(|mount| mount.origins.iter().find(same)) {

@@ -87,7 +87,7 @@ pub struct JwtText {
     pub audience: String,
     /// Where the keys are fetched, over and over, in the background.
     #[serde(default)]
-    #[schemars(length(min = 1, max = 2048))]
+    #[schemars(length(min = 1, max = 2048), extend("x-url" = true))]
     pub jwks_url: Option<String>,
     /// A file with the keys, instead of a URL.
     #[serde(default)]

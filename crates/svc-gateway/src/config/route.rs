@@ -45,13 +45,13 @@ pub struct RouteText {
     pub split: Vec<SplitText>,
     /// Answered with this location instead; `{path}`, `{query}` and `{host}` are filled in. Policy, identity and rates
     /// hold as for other routes.
-    #[schemars(length(min = 1, max = 4096))]
+    #[schemars(length(min = 1, max = 4096), extend("x-url" = true))]
     pub redirect: Option<String>,
     /// Status of the redirect.
     #[schemars(extend("x-allowed" = "301, 302, 303, 307 or 308"))]
     pub redirect_status: Option<u16>,
     /// Replaces the matched prefix or exact path; for a regex `$1` names its groups.
-    #[schemars(length(max = 4096))]
+    #[schemars(length(max = 4096), extend("x-url" = true))]
     pub rewrite: Option<String>,
     /// Sends this host upstream instead of the client's.
     #[schemars(length(min = 1, max = 255))]

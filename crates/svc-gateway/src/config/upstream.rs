@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct UpstreamText {
     /// Where they are: `http://host:port` or `https://host:port`. Names are resolved again and again.
-    #[schemars(length(min = 1, max = 1_000), inner(length(min = 1, max = 2048)))]
+    #[schemars(length(min = 1, max = 1_000), inner(length(min = 1, max = 2048)), extend("x-url" = true))]
     pub endpoints: Vec<String>,
     /// Weights of the endpoints, in their order; absent: all 1.
     #[serde(default)]
@@ -155,7 +155,7 @@ pub enum UpstreamProtocol {
 #[serde(deny_unknown_fields)]
 pub struct HealthText {
     /// What is asked for; any status below 400 is healthy.
-    #[schemars(length(min = 1, max = 2048))]
+    #[schemars(length(min = 1, max = 2048), extend("x-url" = true))]
     pub path: String,
     /// Time between two questions, in milliseconds.
     #[serde(default = "every")]

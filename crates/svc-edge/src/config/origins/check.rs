@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use http::HeaderName;
 use ipnet::IpNet;
-use strict_config::Report;
+use strict_config::{Report, masked_url};
 use upstream::EndpointSpec;
 
 use super::super::check::is_name;
@@ -56,7 +56,8 @@ fn one(origin: &OriginText, report: &mut Report) {
     for url in origin.to.iter().chain(&origin.hosts) {
         if let Err(error) = EndpointSpec::parse(url) {
             let remedy = "write https://host, with a port if it has one, and nothing after it";
-            report.contradiction(&["to", "hosts"], format!("`{url}`: {error}"), remedy);
+            let what = format!("`{}`: {error}", masked_url(url));
+            report.contradiction(&["to", "hosts"], what, remedy);
         }
     }
     for network in &origin.private_networks {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use http::HeaderName;
 use passport::{KeyHash, RootKey, is_tag, is_tenant};
-use strict_config::Report;
+use strict_config::{Report, masked_url};
 
 use super::super::{ClientCertificates, GatewayText, IdentityText};
 
@@ -45,7 +45,7 @@ pub(super) fn identity(text: &GatewayText, identity: &IdentityText, report: &mut
     if let Some(url) = identity.jwt.as_ref().and_then(|jwt| jwt.jwks_url.as_ref())
         && let Err(what) = crate::keys::place(url)
     {
-        let what = format!("`{url}`: {what}");
+        let what = format!("`{}`: {what}", masked_url(url));
         report.contradiction(&["jwt.jwks_url"], what, "write https://host/path");
     }
     if let Some(passport) = &identity.passport

@@ -1,7 +1,7 @@
 //! What in an upstream contradicts itself.
 
 use http::HeaderName;
-use strict_config::Report;
+use strict_config::{Report, masked_url};
 
 use super::super::{Balance, UpstreamText};
 
@@ -11,7 +11,7 @@ pub(super) fn check_upstream(text: &UpstreamText, report: &mut Report) {
     }
     for endpoint in &text.endpoints {
         if let Err(error) = ::upstream::EndpointSpec::parse(endpoint) {
-            let what = format!("`{endpoint}`: {error}");
+            let what = format!("`{}`: {error}", masked_url(endpoint));
             report.contradiction(&["endpoints"], what, "write http://host:port");
         }
     }
@@ -34,7 +34,8 @@ pub(super) fn check_upstream(text: &UpstreamText, report: &mut Report) {
     if let Some(health) = &text.health
         && !crate::rewrite::is_target(&health.path)
     {
-        let what = format!("`{}` is no path that can be asked for", health.path);
+        let path = masked_url(&health.path);
+        let what = format!("`{path}` is no path that can be asked for");
         report.contradiction(&["health.path"], what, "write a path such as /healthz");
     }
     let hashes = text.balance == Balance::Hash;
