@@ -49,7 +49,7 @@
 //! | `tenant=ID` | all, unless it was granted to that tenant |
 //! | `class=A,B` | the granted classes that are not listed; the first one left counts |
 //! | `tags=A,B` | the granted tags that are not listed |
-//! | `path=/PREFIX` | other paths, by whole segments, and paths with dot segments or escaped slashes |
+//! | `path=/PREFIX` | other paths, by whole segments in any spelling, and paths with dot segments or escaped slashes |
 //! | `methods=GET,HEAD` | other methods |
 //! | `max-body=BYTES` | longer bodies |
 //!

@@ -89,8 +89,30 @@ impl Limits {
 
 /// By whole segments: `/a` holds `/a` and `/a/b`, not `/ab`; `/a/` holds only what is below.
 fn begins(path: &str, prefix: &str) -> bool {
-    let rest = path.strip_prefix(prefix);
-    rest.is_some_and(|rest| prefix.ends_with('/') || rest.is_empty() || rest.starts_with('/'))
+    let mut rest = meant(path);
+    let held = meant(prefix).all(|wanted| rest.next() == Some(wanted));
+    held && (prefix.ends_with('/') || rest.next().is_none_or(|next| next == (b'/', false)))
+}
+
+/// What a path says, however it is spelled: its bytes, and whether they were escaped, where that makes a difference.
+fn meant(path: &str) -> impl Iterator<Item = (u8, bool)> {
+    let mut rest = path.as_bytes();
+    std::iter::from_fn(move || {
+        let (byte, behind) = rest.split_first()?;
+        let escaped = (*byte == b'%').then(|| digits(behind)).flatten();
+        let (byte, behind) = escaped.unwrap_or((*byte, behind));
+        rest = behind;
+        let says_more = b"!$&'()*+,;=:@/%?#".contains(&byte);
+        Some((byte, escaped.is_some() && says_more))
+    })
+}
+
+/// The byte that two hexadecimal digits stand for, and what comes behind them.
+fn digits(text: &[u8]) -> Option<(u8, &[u8])> {
+    let (digits, behind) = text.split_first_chunk::<2>()?;
+    let [high, low] = digits.map(|digit| char::from(digit).to_digit(16));
+    let byte = u8::try_from(high? << 4 | low?).ok()?;
+    Some((byte, behind))
 }
 
 /// Whether a server behind could read the path as leaving the prefix: dot segments and other slashes, in any encoding.

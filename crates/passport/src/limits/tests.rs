@@ -24,6 +24,34 @@ fn a_prefix_holds_whole_segments() {
 
 // req: GW-12
 #[test]
+fn a_prefix_holds_a_path_in_any_spelling_and_no_other() {
+    for (prefix, path) in [
+        ("/caf%C3%A9", "/caf%c3%a9/x"),
+        ("/caf%c3%a9", "/café"),
+        ("/%7Ejoe", "/~joe/x"),
+        ("/a", "/%61"),
+        ("/v1/{id}", "/v1/%7bid%7D/x"),
+        ("/a%3b", "/a%3B"),
+    ] {
+        assert!(holds(prefix, path), "{prefix} {path}");
+        assert!(holds(path, path), "{path}");
+    }
+    for (prefix, path) in [
+        ("/a%3b", "/a;"),
+        ("/a;", "/a%3B"),
+        ("/a%2Fb", "/a/b"),
+        ("/a/b", "/a%2Fb"),
+        ("/a", "/a%2Fb"),
+        ("/a%2561", "/a%61"),
+        ("/a%", "/a%25"),
+        ("/caf%C3%A9", "/caf%C3%A8"),
+    ] {
+        assert!(!holds(prefix, path), "{prefix} {path}");
+    }
+}
+
+// req: GW-12
+#[test]
 fn no_way_of_writing_a_dot_segment_leaves_the_prefix() {
     for path in [
         "/a/..",
