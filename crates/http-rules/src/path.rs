@@ -1,10 +1,12 @@
 //! Which paths may be routed: those that every server behind reads the same way.
 //!
-//! A path is judged decoded once, and forwarded as it came but for escapes that nothing needs: `/%61dmin` is `/admin`
-//! to every server behind ([`plain`]), so it is so to whoever decides by it. `%2f` is data (some services keep whole
-//! names in one segment) except that it ends a segment when dot segments are looked for: `/a%2f..%2fb` is refused,
-//! `/projects/a%2fb` is not. Empty segments are let through; they match no route that does not ask for them.
+//! A path is judged decoded once, and has one canonical form ([`canonical`]), in which it is compared and sent on:
+//! `/%61dmin` is `/admin` to every server behind, and `/caf%c3%a9` is `/caf%C3%A9`, so they are so to whoever decides
+//! by them. `%2f` is data (some services keep whole names in one segment) except that it ends a segment when dot
+//! segments are looked for: `/a%2f..%2fb` is refused, `/projects/a%2fb` is not. Empty segments are let through; they
+//! match no route that does not ask for them.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// Why a path is refused.
@@ -80,10 +82,25 @@ impl std::error::Error for BadPath {}
 
 /// Checks a path as it came, without its query. `*` of OPTIONS is not a path; ask `framing` about it.
 pub fn check(raw_path: &[u8]) -> Result<(), BadPath> {
+    scan(raw_path).map(|_canonical| ())
+}
+
+/// The one spelling of all that mean the same (RFC 3986, 6.2.2): no escapes of letters, digits and `-._~`, all others
+/// in capitals, and escaped what may not stand in a path. Borrowed from a path that is spelled so already.
+pub fn canonical(raw_path: &str) -> Result<Cow<'_, str>, BadPath> {
+    Ok(match scan(raw_path.as_bytes())? {
+        true => Cow::Borrowed(raw_path),
+        false => Cow::Owned(spelled(raw_path.as_bytes())?),
+    })
+}
+
+/// Checks it, and says whether it is spelled canonically.
+fn scan(raw_path: &[u8]) -> Result<bool, BadPath> {
     if raw_path.first() != Some(&b'/') {
         return Err(BadPath::Start);
     }
     let mut segment = Segment::Empty;
+    let mut canonical = true;
     let mut at = 0;
     while let Some(byte) = raw_path.get(at).copied() {
         if PLAIN[usize::from(byte)] {
@@ -92,48 +109,66 @@ pub fn check(raw_path: &[u8]) -> Result<(), BadPath> {
             continue;
         }
         let (byte, next) = decoded(raw_path, at)?;
-        at = match byte {
+        let next = match byte {
             0x80.. => sequence(raw_path, byte, next)?,
             _ => next,
         };
+        canonical = canonical && is_canonical(&raw_path[at..next]);
+        at = next;
         segment = segment.then(byte)?;
     }
-    segment.end()
+    segment.end()?;
+    Ok(canonical)
 }
 
-/// The same path without escapes of letters, digits and `-._~`, which mean the same with and without (RFC 3986, 2.3);
-/// `None` where there are none, and where a `%` escapes nothing: such a path is refused.
-pub fn plain(raw_path: &str) -> Option<String> {
-    let mut parts = raw_path.split('%');
-    let mut plain = parts
-        .next()
-        .filter(|before| before.len() < raw_path.len())?
-        .to_owned();
-    for part in parts {
-        let [high, low, ..] = part.as_bytes() else {
-            return None;
-        };
-        let byte = hex(*high).ok()? << 4 | hex(*low).ok()?;
-        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            true => {
-                plain.push(char::from(byte));
-                plain.push_str(&part[2..]);
-            }
-            false => {
-                plain.push('%');
-                plain.push_str(part);
-            }
-        }
+/// Whether one character that does not mean only itself stands there as it should.
+fn is_canonical(character: &[u8]) -> bool {
+    match character {
+        [b'/' | b'.' | b';'] => true,
+        [b'%', ..] => character.chunks(3).all(|escape| {
+            let capital = !escape.iter().any(u8::is_ascii_lowercase);
+            capital && matches!(decoded(escape, 0), Ok((byte, 3)) if !is_unreserved(byte))
+        }),
+        _ => false,
     }
-    (plain.len() < raw_path.len()).then_some(plain)
 }
 
-/// Bytes that mean only themselves: the scan passes over them.
+fn spelled(raw_path: &[u8]) -> Result<String, BadPath> {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut path = String::with_capacity(raw_path.len() + 32);
+    let mut at = 0;
+    while let Some(raw) = raw_path.get(at).copied() {
+        let (byte, next) = escaped(raw_path, at)?;
+        let stands = match raw {
+            b'%' => is_unreserved(byte),
+            _ => PLAIN[usize::from(byte)] || matches!(byte, b'/' | b'.' | b';'),
+        };
+        if stands {
+            path.push(char::from(byte));
+        } else {
+            let digits = [byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]);
+            path.extend(['%', char::from(digits[0]), char::from(digits[1])]);
+        }
+        at = next;
+    }
+    Ok(path)
+}
+
+/// Means the same with an escape and without (RFC 3986, 2.3).
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}
+
+/// Bytes that mean only themselves and may stand in a path: the scan passes over them.
 const PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut byte = 0x21;
     while byte < 0x7f {
-        plain[byte] = !matches!(byte as u8, b'/' | b'.' | b'%' | b'\\' | b'#' | b'?' | b';');
+        plain[byte] = !matches!(
+            byte as u8,
+            b'/' | b'.' | b'%' | b'\\' | b'#' | b'?' | b';' // those that mean more
+                | b'"' | b'<' | b'>' | b'[' | b']' | b'^' | b'`' | b'{' | b'|' | b'}'
+        );
         byte += 1;
     }
     plain
@@ -174,13 +209,21 @@ impl Segment {
 fn decoded(path: &[u8], at: usize) -> Result<(u8, usize), BadPath> {
     match path[at] {
         b'%' => {
-            let digits = path.get(at + 1..at + 3).ok_or(BadPath::Escape)?;
-            let byte = hex(digits[0])? << 4 | hex(digits[1])?;
-            Ok((if byte == b' ' { b'+' } else { byte }, at + 3))
+            let (byte, next) = escaped(path, at)?;
+            Ok((if byte == b' ' { b'+' } else { byte }, next))
         }
         b'#' | b'?' => Err(BadPath::Delimiter),
         byte => Ok((byte, at + 1)),
     }
+}
+
+/// The byte that stands at `at`, escaped or not, and where the next one begins.
+fn escaped(path: &[u8], at: usize) -> Result<(u8, usize), BadPath> {
+    if path[at] != b'%' {
+        return Ok((path[at], at + 1));
+    }
+    let digits = path.get(at + 1..at + 3).ok_or(BadPath::Escape)?;
+    Ok((hex(digits[0])? << 4 | hex(digits[1])?, at + 3))
 }
 
 fn hex(digit: u8) -> Result<u8, BadPath> {

@@ -12,7 +12,7 @@ use http::request::Parts;
 use http::{Request, Response};
 use http_rules::authority::Authority;
 use http_rules::forward::agrees_to_upgrade;
-use http_rules::{deadline, framing, path};
+use http_rules::{deadline, framing};
 use kernel::fetch::Spot;
 use tokio::time::Instant;
 
@@ -28,6 +28,7 @@ use crate::plan::{Plan, Route, Target};
 use crate::policy::Case;
 use crate::quota::{self, Standing, Window};
 use crate::reject::Refusal;
+use crate::rewrite::Misspelled;
 use crate::routes::{Found, Question};
 use crate::tunnel::{self, Wish};
 use crate::{dispatch, outbound, respond, rewrite};
@@ -74,7 +75,7 @@ async fn travel(
 ) -> Result<Arrival, Refusal> {
     let plan = journey.plan.clone();
     let parts = &draft.parts;
-    let authority = read(parts, visit, &plan, journey.heads)?;
+    let authority = read(parts, draft.path, visit, &plan, journey.heads)?;
     if is_about_all(parts) {
         return Ok(respond::nothing_said());
     }
@@ -245,6 +246,8 @@ impl Arrival {
 /// A request that was let in, in parts.
 pub(crate) struct Draft {
     pub(crate) parts: Parts,
+    /// Whether all servers read its path in the same way.
+    path: Result<(), Misspelled>,
     pub(crate) upload: Option<Upload>,
     /// The one authority it was made for, where its `Host` does not say it.
     pub(crate) host: Option<HeaderValue>,
@@ -256,11 +259,10 @@ impl Draft {
     /// What its body may be is not known yet.
     fn of(request: Request<Upload>) -> Self {
         let (mut parts, upload) = request.into_parts();
-        if let Some(uri) = rewrite::spelled_plainly(&parts.uri) {
-            parts.uri = uri;
-        }
+        let path = rewrite::spell(&mut parts.uri);
         Self {
             parts,
+            path,
             upload: Some(upload),
             host: None,
             length: None,
@@ -285,6 +287,7 @@ fn own_host(authority: &Authority<'_>, parts: &Parts) -> Option<HeaderValue> {
 /// The head can be read in one way only, and is meant for us.
 fn read<'a>(
     parts: &'a Parts,
+    path: Result<(), Misspelled>,
     visit: &Visit,
     plan: &Plan,
     heads: Heads,
@@ -299,7 +302,7 @@ fn read<'a>(
         return Err(Refusal::Framing(framing::Bad::Alias));
     }
     if !is_about_all(parts) {
-        path::check(parts.uri.path().as_bytes()).map_err(Refusal::Path)?;
+        path?;
     }
     let named = visit
         .tls

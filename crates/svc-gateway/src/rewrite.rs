@@ -1,9 +1,11 @@
 //! What a route changes on the way: path, host, headers; and redirects.
 
+use std::borrow::Cow;
+
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::uri::PathAndQuery;
 use http::{StatusCode, Uri};
-use http_rules::path::{check, plain};
+use http_rules::path::{BadPath, canonical, check};
 use regex::Regex;
 use strict_config::Secret;
 
@@ -11,15 +13,35 @@ use crate::config::RouteText;
 use crate::reject::Refusal;
 use crate::routes::{Matcher, PathMatch};
 
-/// The target without escapes that nothing needs, if it has any: routes and rules are about what it means.
-pub(crate) fn spelled_plainly(uri: &Uri) -> Option<Uri> {
-    let path = plain(uri.path())?;
-    let target = match uri.query() {
-        Some(query) => format!("{path}?{query}"),
-        None => path,
-    };
+/// Why a path cannot be spelled as all are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Misspelled {
+    Bad(BadPath),
+    /// With its escapes it is longer than a target may be.
+    TooLong,
+}
+
+impl From<Misspelled> for Refusal {
+    fn from(misspelled: Misspelled) -> Self {
+        match misspelled {
+            Misspelled::Bad(bad) => Refusal::Path(bad),
+            Misspelled::TooLong => Refusal::TargetTooLong,
+        }
+    }
+}
+
+/// Checks the path, and spells it as routes and rules do, which are about what it means.
+pub(crate) fn spell(uri: &mut Uri) -> Result<(), Misspelled> {
+    match canonical(uri.path()).map_err(Misspelled::Bad)? {
+        Cow::Borrowed(_) => {}
+        Cow::Owned(path) => *uri = with_path(uri, path).ok_or(Misspelled::TooLong)?,
+    }
+    Ok(())
+}
+
+fn with_path(uri: &Uri, path: String) -> Option<Uri> {
     let mut parts = uri.clone().into_parts();
-    parts.path_and_query = Some(target.try_into().ok()?);
+    parts.path_and_query = Some(with_query(path, uri.query()).try_into().ok()?);
     Uri::from_parts(parts).ok()
 }
 
@@ -54,6 +76,7 @@ impl Rewrite {
         let matched = Matcher::compile(text).map_err(|error| error.what)?;
         Ok(match matched.path {
             PathMatch::Prefix(prefix) => {
+                let with = literal(with)?;
                 let (with, query) = match with.split_once('?') {
                     Some((with, query)) => (with, Some(query.to_owned())),
                     None => (with.as_str(), None),
@@ -64,7 +87,7 @@ impl Rewrite {
                     query,
                 }
             }
-            PathMatch::Exact(_) => Rewrite::Whole(with.clone()),
+            PathMatch::Exact(_) => Rewrite::Whole(literal(with)?),
             PathMatch::Regex(regex) => match unknown_group(&regex, with) {
                 Some(name) => return Err(format!("the expression has no group `{name}`")),
                 None => Rewrite::Groups {
@@ -95,17 +118,28 @@ impl Rewrite {
             }
             Rewrite::Whole(with) => with.clone(),
             Rewrite::Groups { regex, with } => {
-                let new = regex.replace(path, with.as_str()).into_owned();
                 // Put together, parts of a good path may make a bad one.
-                check(new.split('?').next().unwrap_or_default().as_bytes())
-                    .map_err(Refusal::Path)?;
-                new
+                spelled(&regex.replace(path, with.as_str())).map_err(Refusal::Path)?
             }
         };
         let whole = with_query(new, given.query());
         // All that can be wrong is that it became longer than a target may be.
         PathAndQuery::try_from(whole).map_err(|_| Refusal::Internal)
     }
+}
+
+/// A target of the config, its path in the form in which paths are sent on.
+fn literal(target: &str) -> Result<String, String> {
+    spelled(target).map_err(|bad| format!("`{target}` is no path. {bad}"))
+}
+
+/// A target with its path in canonical form.
+fn spelled(target: &str) -> Result<String, BadPath> {
+    let (path, query) = match target.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (target, None),
+    };
+    Ok(with_query(canonical(path)?.into_owned(), query))
 }
 
 /// Whether it can stand in a request line.
@@ -243,181 +277,4 @@ impl Edits {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rewritten(route: RouteText, uri: &str) -> String {
-        let rewrite = Rewrite::compile(&route).unwrap();
-        rewrite.apply(&uri.parse().unwrap()).unwrap().to_string()
-    }
-
-    fn route(with: &str) -> RouteText {
-        RouteText {
-            rewrite: Some(with.to_owned()),
-            ..RouteText::default()
-        }
-    }
-
-    // req: GW-01
-    #[test]
-    fn a_rewrite_replaces_what_matched_and_keeps_the_rest_and_the_query() {
-        let prefix = |path: &str, with: &str| RouteText {
-            path: Some(path.to_owned()),
-            ..route(with)
-        };
-        assert_eq!(rewritten(prefix("/api", "/v2"), "/api/x?y=1"), "/v2/x?y=1");
-        assert_eq!(rewritten(prefix("/api", "/"), "/api/x"), "/x");
-        assert_eq!(rewritten(prefix("/api", "/"), "/api"), "/");
-        assert_eq!(rewritten(prefix("/api/", "/"), "/api/x"), "/x");
-        assert_eq!(rewritten(prefix("/", "/base"), "/x"), "/base/x");
-        let own = [
-            ("/v2?t=7", "/api/x?y=1", "/v2/x?t=7&y=1"),
-            ("/v2?t=7", "/api/x", "/v2/x?t=7"),
-            ("/v2?t=7", "/api", "/v2?t=7"),
-            ("/v2/?t=/", "/api/x&t=8/?y", "/v2/x&t=8/?t=/&y"),
-            ("/?t=7", "/api", "/?t=7"),
-            ("/?t=7", "/api/x", "/x?t=7"),
-            ("/v2?", "/api/x?y", "/v2/x?y"),
-        ];
-        for (with, uri, sent) in own {
-            assert_eq!(rewritten(prefix("/api", with), uri), sent, "{with}");
-        }
-        let exact = RouteText {
-            exact: Some("/a".to_owned()),
-            ..route("/b")
-        };
-        assert_eq!(rewritten(exact, "/a?q"), "/b?q");
-        let regex = RouteText {
-            regex: Some("/u/([0-9]+)/(.*)".to_owned()),
-            ..route("/users/$1?rest=$2")
-        };
-        assert_eq!(rewritten(regex.clone(), "/u/7/a"), "/users/7?rest=a");
-        assert_eq!(
-            rewritten(regex, "/u/7/a?b=c"),
-            "/users/7?rest=a&b=c",
-            "behind the route's own"
-        );
-    }
-
-    // attack: F-01, F-02
-    // req: GW-15
-    #[test]
-    fn parts_of_a_good_path_make_no_bad_one() {
-        let joined = RouteText {
-            regex: Some("/f/(.*)-(.*)".to_owned()),
-            ..route("/files/$1$2")
-        };
-        let rewrite = Rewrite::compile(&joined).unwrap();
-        let apply = |uri: &str| rewrite.apply(&uri.parse().unwrap());
-        assert_eq!(apply("/f/a-b?../").unwrap(), "/files/ab?../");
-        for uri in ["/f/.-./etc", "/f/.-%2e/etc", "/f/%2-e./etc", "/f/-."] {
-            assert!(matches!(apply(uri), Err(Refusal::Path(_))), "{uri}");
-        }
-        let twice = RouteText {
-            regex: Some("/f/(.*)".to_owned()),
-            ..route("/$1$1$1")
-        };
-        let rewrite = Rewrite::compile(&twice).unwrap();
-        let long = format!("/f/{}", "x".repeat(30_000));
-        let applied = rewrite.apply(&long.parse().unwrap());
-        assert!(
-            matches!(applied, Err(Refusal::Internal)),
-            "not another path"
-        );
-    }
-
-    // req: GW-01
-    #[test]
-    fn a_rewrite_that_could_never_be_sent_is_no_config() {
-        for with in ["a", "/a b", "/a#b", "/../a", "/a\\b"] {
-            assert!(Rewrite::compile(&route(with)).is_err(), "{with}");
-        }
-        let regex = |with| RouteText {
-            regex: Some("/(?<id>[0-9]+)/(.*)".to_owned()),
-            ..route(with)
-        };
-        for with in ["/$0", "/$1/$2", "/$id", "/${1}x", "/$$3"] {
-            assert!(Rewrite::compile(&regex(with)).is_ok(), "{with}");
-        }
-        for with in ["/$3", "/$1x", "/${name}"] {
-            assert!(Rewrite::compile(&regex(with)).is_err(), "{with}");
-        }
-    }
-
-    // req: GW-01
-    #[test]
-    fn a_redirect_fills_in_host_path_and_query() {
-        let text = RouteText {
-            redirect: Some("https://{host}{path}{query}".to_owned()),
-            ..RouteText::default()
-        };
-        let redirect = Redirect::compile(&text).unwrap().unwrap();
-        let location = redirect.location("a.example", &"/x?y=1".parse().unwrap());
-        assert_eq!(location.unwrap(), "https://a.example/x?y=1");
-        assert_eq!(redirect.status, 308);
-    }
-
-    // attack: F-07
-    // req: GW-15
-    #[test]
-    fn a_redirect_leads_where_its_route_says_whatever_is_asked_for() {
-        let location = |to: &str, uri: &str| {
-            let redirect = Some(to.to_owned());
-            let text = RouteText {
-                redirect,
-                ..RouteText::default()
-            };
-            let location = Redirect::compile(&text)
-                .unwrap()
-                .unwrap()
-                .location("h.test", &uri.parse().unwrap());
-            location.map(|value| value.to_str().unwrap().to_owned())
-        };
-        let all = [
-            ("{path}/", "/a", Some("/a/")),
-            ("{path}/", "//evil.test", None),
-            (
-                "https://n{path}",
-                "//evil.test",
-                Some("https://n//evil.test"),
-            ),
-            ("//cdn.test{path}", "/a", Some("//cdn.test/a")),
-            ("/x?{query}", "/a?b", Some("/x?b")),
-            ("/x?y&{query}", "/a?b", Some("/x?y&b")),
-            ("/x?y{query}", "/a?b", Some("/x?y&b")),
-            ("/x?y{query}", "/a", Some("/x?y")),
-            ("/x{path}", "/{query}?b", Some("/x/{query}")),
-        ];
-        for (to, uri, expected) in all {
-            assert_eq!(location(to, uri).as_deref(), expected, "{to} {uri}");
-        }
-    }
-
-    // req: GW-01
-    #[test]
-    fn a_redirect_that_leads_nowhere_is_no_config() {
-        for to in ["/x{other}", "/x{", "/x{path", "/a\nb", "/a b", "/ä"] {
-            let redirect = Some(to.to_owned());
-            let text = RouteText {
-                redirect,
-                ..RouteText::default()
-            };
-            assert!(Redirect::compile(&text).is_err(), "{to}");
-        }
-    }
-
-    // req: GW-01
-    #[test]
-    fn edits_remove_and_set() {
-        let text = RouteText {
-            set_request: [("X-A".to_owned(), "1".to_owned().into())].into(),
-            remove_request: vec!["x-b".to_owned()],
-            ..RouteText::default()
-        };
-        let mut headers = HeaderMap::new();
-        headers.insert("x-b", HeaderValue::from_static("secret"));
-        Edits::of_requests(&text).apply(&mut headers);
-        assert_eq!(headers.len(), 1);
-        assert_eq!(headers["x-a"], "1");
-    }
-}
+mod tests;

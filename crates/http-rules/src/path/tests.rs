@@ -226,31 +226,71 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
 
 // req: GW-13
 #[test]
-fn escapes_that_nothing_needs_are_taken_off_once_and_others_stay() {
-    for (raw, expected) in [
-        ("/%61dmin", Some("/admin")),
-        ("/adm%69n/x%2Fy%2d", Some("/admin/x%2Fy-")),
-        ("/%7Ejoe/%e4%bd%a0%41", Some("/~joe/%e4%bd%a0A")),
-        ("/%2561", None),
-        ("/a%20b%2f%3b", None),
-        ("/%4%31%41", None),
-        ("/%6", None),
-        ("/ä%41", Some("/äA")),
-        ("/plain", None),
+fn all_spellings_of_a_path_have_one_canonical_form() {
+    for (form, spellings) in [
+        (
+            "/admin",
+            &["/%61dmin", "/adm%69n", "/%61%64%6D%69%6e"] as &[_],
+        ),
+        ("/~joe-x_y.z", &["/%7Ejoe%2dx%5Fy%2Ez", "/%7ejoe-x_y.z"]),
+        (
+            "/caf%C3%A9",
+            &["/café", "/caf%c3%a9", "/caf%C3%a9", "/%63afé"],
+        ),
+        ("/a%2Fb%3B", &["/a%2fb%3B", "/a%2Fb%3b", "/%61%2fb%3b"]),
+        ("/v1/%7Bid%7D", &["/v1/{id}", "/v1/%7bid%7d", "/v1/{id%7D"]),
+        ("/%22%3C%3E%5B%5D%5E%60%7C", &["/\"<>[]^`|"]),
+        ("/%2561%20b", &[]),
+        ("/a!$&'()*+,;=:@b//c.d", &[]),
     ] {
-        assert_eq!(plain(raw).as_deref(), expected, "{raw}");
+        let own = canonical(form);
+        assert!(
+            matches!(own, Ok(Cow::Borrowed(own)) if own == form),
+            "{form}"
+        );
+        for spelling in spellings {
+            assert_eq!(canonical(spelling).as_deref(), Ok(form), "{spelling}");
+        }
     }
+    assert_ne!(
+        canonical("/a%3Bb"),
+        canonical("/a;b"),
+        "escaped, it is data"
+    );
+    assert_eq!(canonical("/%4%31%41"), Err(BadPath::Escape));
+    assert_eq!(canonical("/%2e%2e"), Err(BadPath::DotSegment));
 }
 
 proptest! {
     // req: GW-13
     #[test]
-    fn a_path_means_the_same_without_needless_escapes(raw in pieces()) {
+    fn the_canonical_form_means_the_same_and_is_its_own(raw in pieces()) {
         if let Ok(raw) = String::from_utf8(raw) {
-            let plain = plain(&raw).unwrap_or_else(|| raw.clone());
-            prop_assert_eq!(check(plain.as_bytes()), check(raw.as_bytes()));
-            prop_assert_eq!(super::plain(&plain), None, "of {}", raw);
+            let form = canonical(&raw);
+            prop_assert_eq!(form.as_ref().map(|_| ()).map_err(|bad| *bad), check(raw.as_bytes()));
+            if let Ok(form) = form {
+                prop_assert_eq!(decode(form.as_bytes()), decode(raw.as_bytes()));
+                prop_assert!(form.is_ascii());
+                let again = canonical(&form);
+                prop_assert!(matches!(again, Ok(Cow::Borrowed(_))), "{} of {}", form, raw);
+            }
         }
+    }
+
+    // req: GW-13
+    #[test]
+    fn how_escapes_are_written_makes_no_difference(raw in pieces()) {
+        let raw = String::from_utf8(raw).unwrap_or_default();
+        let small = |text: &str| {
+            let mut parts = text.split('%');
+            let first = parts.next().unwrap_or_default().to_owned();
+            parts.fold(first, |all, part| match part.is_char_boundary(2) {
+                true => all + "%" + &part[..2].to_lowercase() + &part[2..],
+                false => all + "%" + part,
+            })
+        };
+        let small = small(&raw);
+        prop_assert_eq!(canonical(&raw), canonical(&small));
     }
 
     // attack: F-01, F-02, F-04, F-05, F-06

@@ -20,15 +20,16 @@ pub struct RouteText {
     /// Hosts; `*.example.com` means all below; none means any.
     #[schemars(length(max = 1_000), inner(length(min = 1, max = 255)))]
     pub hosts: Vec<String>,
-    /// A path and all below it. The longest that matches wins over a regex; `/`, or none, is what remains when nothing
-    /// else matches.
+    /// A path and all below it, in any spelling. The longest that matches wins over a regex; `/`, or none, is what
+    /// remains when nothing else matches.
     #[schemars(length(min = 1, max = 4096))]
     pub path: Option<String>,
-    /// One path; it wins over all others.
+    /// One path, in any spelling; it wins over all others.
     #[schemars(length(min = 1, max = 4096))]
     pub exact: Option<String>,
-    /// Paths that match as a whole. Tried in their order after exact paths and longer prefixes, and before `/` and
-    /// `gateway.to`.
+    /// Paths that match as a whole, in the form in which they are sent on: `é` is `%C3%A9`, `{` is `%7B`, and letters,
+    /// digits and `-._~` stand for themselves. Tried in their order after exact paths and longer prefixes, and before
+    /// `/` and `gateway.to`.
     #[schemars(length(min = 1, max = 4096))]
     pub regex: Option<String>,
     /// Methods; none means any.

@@ -18,7 +18,7 @@ pub(crate) struct Matcher {
     pub(crate) headers: Vec<(HeaderName, Option<String>)>,
 }
 
-/// What a route asks of a path.
+/// What a route asks of a path in its canonical form.
 #[derive(Clone, Debug)]
 pub(crate) enum PathMatch {
     Exact(String),
@@ -121,8 +121,8 @@ pub(crate) fn methods(texts: &[String]) -> Result<Vec<Method>, String> {
 }
 
 fn path(text: &RouteText) -> Result<PathMatch, MatcherError> {
-    let rooted = |key, path: &String| match http_rules::path::check(path.as_bytes()) {
-        Ok(()) => Ok(path.clone()),
+    let rooted = |key, path: &String| match http_rules::path::canonical(path) {
+        Ok(path) => Ok(path.into_owned()),
         Err(BadPath::Start) => Err(MatcherError {
             key,
             what: format!("`{path}` does not begin at the root"),
