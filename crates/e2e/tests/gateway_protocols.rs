@@ -260,6 +260,36 @@ async fn trailers_pass_on_http1_except_those_that_could_mislead() {
     assert_eq!(trailers, "x-sum: 1\r\n\r\n", "{seen}");
 }
 
+// req: GW-01, GW-12
+// attack: A-33, A-51
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn trailers_do_not_say_what_a_route_sets_or_keeps_back() {
+    let (addr, seen) = with_trailers().await;
+    let section = format!(
+        "trusted_hops = [\"10.0.0.0/8\"]\n[gateway.identity]\ntenant_header = \"acme-tenant\"\n\
+         [[gateway.routes]]\nupstream = \"main\"\n\
+         set_request = {{ \"acme-role\" = \"guest\" }}\nremove_request = [\"X-Internal\"]\n\
+         set_response = {{ \"x-version\" = \"1\" }}\nremove_response = [\"x-debug\"]\n\
+         [gateway.upstreams.main]\nendpoints = [\"http://{addr}\"]\n"
+    );
+    let gateway = Gateway::start(&section).await;
+    let mut client = TcpStream::connect(gateway.door).await.unwrap();
+    let request = "POST / HTTP/1.1\r\nhost: gate.test\r\nte: trailers\r\nconnection: te, close\r\n\
+                   transfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nacme-role: root\r\nacme.role: root\r\n\
+                   acme-tenant: gold\r\nacme.tenant: gold\r\nx-internal: 1\r\nx-api-key: k\r\nacme.sum: 1\r\n\r\n";
+    client.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    let read = tokio::time::timeout(PATIENCE, client.read_to_end(&mut answer)).await;
+    read.unwrap().unwrap();
+    let answer = String::from_utf8(answer).unwrap();
+    let (head, trailers) = answer.rsplit_once("0\r\n").unwrap();
+    assert_eq!(trailers, "x-checked: yes\r\n\r\n", "{answer}");
+    assert!(head.contains("x-version: 1\r\n"), "{answer}");
+    let seen = seen.await.unwrap();
+    let (_, trailers) = seen.rsplit_once("\r\n0\r\n").unwrap();
+    assert_eq!(trailers, "acme.sum: 1\r\n\r\n", "{seen}");
+}
+
 /// An origin that answers one request with trailers, and tells what came.
 async fn with_trailers() -> (SocketAddr, tokio::task::JoinHandle<String>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
@@ -270,8 +300,9 @@ async fn with_trailers() -> (SocketAddr, tokio::task::JoinHandle<String>) {
         while !seen.contains("\r\n0\r\n") || !seen.ends_with("\r\n\r\n") {
             seen.push(char::from(stream.read_u8().await.unwrap()));
         }
-        let answer = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-checked\r\n\r\n\
-                      2\r\nok\r\n0\r\nx-checked: yes\r\ncontent-length: 7\r\n\r\n";
+        let answer = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-checked, x-version, x-debug, x-macronode-reason\r\n\r\n\
+                      2\r\nok\r\n0\r\nx-checked: yes\r\ncontent-length: 7\r\nx-version: 2\r\nx-debug: 1\r\n\
+                      x-macronode-reason: none\r\n\r\n";
         stream.write_all(answer.as_bytes()).await.unwrap();
         seen
     });

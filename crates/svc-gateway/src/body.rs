@@ -177,6 +177,9 @@ impl Passing {
                     true => strip_call_trailers(&mut trailers),
                     false => strip_trailers(&mut trailers),
                 }
+                if let Some(route) = &self.journey.route {
+                    route.answer_names.strip(&mut trailers);
+                }
                 Frame::trailers(trailers)
             }
             Err(frame) => frame,

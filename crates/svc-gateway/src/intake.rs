@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use crate::backend::Backend;
 use crate::kept::Kept;
-use crate::plan::{Plan, Route};
+use crate::plan::Route;
 use crate::reject::Refusal;
 use crate::request::Draft;
 use wait::{Alarm, Wait};
@@ -80,7 +80,7 @@ pub(crate) struct Intake {
     /// Made when it is first waited for: most bodies come with their head.
     wait: Option<Box<Wait>>,
     /// Knows which names are ours to say.
-    plan: Option<Arc<Plan>>,
+    route: Option<Arc<Route>>,
 }
 
 /// What is told of a body to whoever sent it on: why it ended early, since the upstream's side only sees that it did,
@@ -161,10 +161,9 @@ impl Verdict {
 
 /// The body: nothing, all of it where that is little, or as it comes.
 pub(crate) async fn take_in(
-    plan: &Arc<Plan>,
     draft: &mut Draft,
     backend: &Backend,
-    route: &Route,
+    route: &Arc<Route>,
     by: Instant,
 ) -> Result<Taken, Refusal> {
     let upload = draft.upload.take();
@@ -174,7 +173,7 @@ pub(crate) async fn take_in(
         return Ok(Taken::nothing());
     };
     let mut intake = Intake::new(upload, draft.most_bytes, by);
-    intake.plan = Some(plan.clone());
+    intake.route = Some(route.clone());
     let at_its_pace = is_call(headers);
     if at_its_pace {
         intake.upload.unhurried();
@@ -241,7 +240,7 @@ impl Intake {
             verdict: Arc::default(),
             by,
             wait: None,
-            plan: None,
+            route: None,
         }
     }
 
@@ -332,11 +331,8 @@ impl Intake {
         match frame.into_trailers() {
             Ok(mut trailers) => {
                 strip_trailers(&mut trailers);
-                if let Some(plan) = &self.plan {
-                    trailers.remove(plan.tenant_header());
-                    if let Some(name) = &plan.key_header {
-                        trailers.remove(name);
-                    }
+                if let Some(route) = &self.route {
+                    route.request_names.strip(&mut trailers);
                 }
                 Frame::trailers(trailers)
             }

@@ -2,40 +2,77 @@
 
 use std::collections::HashSet;
 
-use http::header::HeaderName;
+use http::header::{HeaderMap, HeaderName};
+use kernel::serve::problem::REASON_HEADER;
 
-use crate::config::GatewayText;
+use crate::config::{GatewayText, IdentityText, RouteText};
 
-/// Names in small letters, without those that have dots themselves: nothing with another dot stands in for these.
+/// What upstreams are told the tenant in, unless the config says otherwise.
+pub(crate) static TENANT_HEADER: HeaderName = HeaderName::from_static("x-tenant");
+/// What a key is shown in, unless the config says otherwise.
+pub(crate) static KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
+
+/// Names in small letters.
 #[derive(Debug, Default)]
 pub(crate) struct OwnNames(HashSet<String>);
 
 impl OwnNames {
     /// What callers are known by, and what routes set for their upstreams or keep from them.
     pub(crate) fn of(text: &GatewayText) -> Self {
-        let identity = &text.identity;
-        let known_by = identity.tenant_header.iter().chain(&identity.key_header);
-        let set = text
-            .routes
-            .iter()
-            .flat_map(|route| route.set_request.keys());
-        let kept = text.routes.iter().flat_map(|route| &route.remove_request);
-        let names = known_by.chain(set).chain(kept);
-        let names = names.map(|name| name.to_ascii_lowercase());
-        Self(names.filter(|name| !name.contains('.')).collect())
+        let routes = text.routes.iter().flat_map(in_requests);
+        Self::named(known_by(&text.identity).chain(routes))
+    }
+
+    /// What a request says in its head or nowhere.
+    pub(crate) fn of_requests(text: &GatewayText, route: &RouteText) -> Self {
+        Self::named(known_by(&text.identity).chain(in_requests(route)))
+    }
+
+    /// The same for an answer.
+    pub(crate) fn of_answers(route: &RouteText) -> Self {
+        let names = route.set_response.keys().chain(&route.remove_response);
+        Self::named(names.map(String::as_str).chain([REASON_HEADER.as_str()]))
+    }
+
+    fn named<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        Self(names.map(str::to_ascii_lowercase).collect())
+    }
+
+    /// Takes them out of what follows a body, and what stands in for them.
+    pub(crate) fn strip(&self, trailers: &mut HeaderMap) {
+        let own = |name: &&HeaderName| self.0.contains(name.as_str()) || self.has_alias(name);
+        let gone: Vec<HeaderName> = trailers.keys().filter(own).cloned().collect();
+        for name in gone {
+            trailers.remove(name);
+        }
     }
 
     /// Whether servers behind that read dots as dashes, or both as `_`, would take it for one of them.
     pub(crate) fn has_alias(&self, name: &HeaderName) -> bool {
         let text = name.as_str();
+        // A name of ours with dots itself is never met: nothing with another dot stands in for it.
         text.contains('.') && self.0.contains(&text.replace('.', "-"))
     }
+}
+
+fn known_by(identity: &IdentityText) -> impl Iterator<Item = &str> {
+    let tenant = identity.tenant_header.as_deref();
+    let key = identity.key_header.as_deref();
+    [
+        tenant.unwrap_or(TENANT_HEADER.as_str()),
+        key.unwrap_or(KEY_HEADER.as_str()),
+    ]
+    .into_iter()
+}
+
+fn in_requests(route: &RouteText) -> impl Iterator<Item = &str> {
+    let names = route.set_request.keys().chain(&route.remove_request);
+    names.map(String::as_str)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::RouteText;
 
     // attack: A-51
     #[test]

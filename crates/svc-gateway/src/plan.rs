@@ -17,7 +17,7 @@ use crate::gates::RouteGate;
 use crate::keys::Keys;
 use crate::labels::{Label, ROUTES};
 use crate::metrics::RouteMetrics;
-use crate::own_names::OwnNames;
+use crate::own_names::{KEY_HEADER, OwnNames, TENANT_HEADER};
 use crate::policy::Policy;
 use crate::quota::{Quotas, Rated, Whose};
 use crate::rewrite::{Edits, Redirect, Rewrite};
@@ -67,6 +67,10 @@ pub(crate) struct Route {
     pub(crate) host: Option<HeaderValue>,
     pub(crate) request_edits: Edits,
     pub(crate) response_edits: Edits,
+    /// What no trailer of a request says.
+    pub(crate) request_names: OwnNames,
+    /// What no trailer of an answer says.
+    pub(crate) answer_names: OwnNames,
     pub(crate) deadline: Duration,
     /// The same as upstreams are told of it: nearly every request has all of its time left.
     timeout: HeaderValue,
@@ -210,8 +214,7 @@ impl Plan {
 
     /// What upstreams are told the tenant in, and trusted hops tell it in where the config says so.
     pub(crate) fn tenant_header(&self) -> &HeaderName {
-        static USUAL: HeaderName = HeaderName::from_static("x-tenant");
-        self.tenant_header.as_ref().unwrap_or(&USUAL)
+        self.tenant_header.as_ref().unwrap_or(&TENANT_HEADER)
     }
 
     fn has_same_identities(&self, text: &GatewayText) -> bool {
@@ -280,8 +283,8 @@ pub(crate) fn with_shorthand(text: &GatewayText) -> GatewayText {
 
 /// The header of API keys, where there are any.
 fn key_header(identity: &IdentityText) -> Option<HeaderName> {
-    let usual = HeaderName::from_static("x-api-key");
-    let name = parsed(identity.key_header.as_deref()).unwrap_or(usual);
+    let usual = || KEY_HEADER.clone();
+    let name = parsed(identity.key_header.as_deref()).unwrap_or_else(usual);
     (!identity.keys.is_empty()).then_some(name)
 }
 
@@ -351,6 +354,8 @@ impl Route {
                 .and_then(|host| host.parse().ok()),
             request_edits: Edits::of_requests(text),
             response_edits: Edits::of_responses(text),
+            request_names: OwnNames::of_requests(gateway, text),
+            answer_names: OwnNames::of_answers(text),
             timeout: shared_value(deadline::request_timeout(deadline)),
             deadline,
             body_bytes: text.body_bytes.unwrap_or(usual_bytes),

@@ -171,7 +171,7 @@ async fn proceed(
     let by = plan.shared.timeline.instant(by);
     let mut waited = false;
     let payload = {
-        let mut body = pin!(intake::take_in(plan, draft, backend, route, by));
+        let mut body = pin!(intake::take_in(draft, backend, route, by));
         poll_fn(|cx| {
             let taken = body.as_mut().poll(cx);
             if taken.is_pending() && !std::mem::replace(&mut waited, true) {

@@ -57,17 +57,17 @@ pub struct RouteText {
     /// Sends this host upstream instead of the client's.
     #[schemars(length(min = 1, max = 255))]
     pub upstream_host: Option<String>,
-    /// Request headers set before it is sent on; often credentials, so that values are masked wherever they would be
-    /// printed.
+    /// Request headers set before it is sent on, trailers of these names removed; often credentials, so that values are
+    /// masked wherever they would be printed.
     #[schemars(length(max = 64))]
     pub set_request: BTreeMap<String, Secret>,
-    /// Request headers removed.
+    /// Request headers and trailers removed.
     #[schemars(length(max = 64), inner(length(min = 1, max = 128)))]
     pub remove_request: Vec<String>,
-    /// Response headers set. Masked wherever they would be printed.
+    /// Response headers set, trailers of these names removed. Masked wherever they would be printed.
     #[schemars(length(max = 64))]
     pub set_response: BTreeMap<String, Secret>,
-    /// Response headers removed.
+    /// Response headers and trailers removed.
     #[schemars(length(max = 64), inner(length(min = 1, max = 128)))]
     pub remove_response: Vec<String>,
     /// Time until the answer begins, in milliseconds; absent: `timeouts.request_ms`. No more of a client's deadline is
