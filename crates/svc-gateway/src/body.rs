@@ -5,6 +5,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use concurrency_gate::Outcome;
 use http_body::{Body, Frame, SizeHint};
 use http_rules::forward::{strip_call_trailers, strip_trailers};
 use tokio::time::{Instant, Sleep};
@@ -56,6 +57,8 @@ struct Wait {
     alarm: Pin<Box<Sleep>>,
     /// Since when, if somebody does now.
     since: Option<Instant>,
+    /// It is the client that is waited for: the upstream may need the rest of the request before it goes on.
+    for_client: bool,
     /// What is left of the upstream's time.
     left: Duration,
     /// What has come since it was given.
@@ -74,8 +77,8 @@ pub enum BrokenOff {
     /// The upstream said nothing for too long.
     #[error("the upstream fell silent")]
     Silent,
-    /// Its client took it so slowly that others had to wait for its place.
-    #[error("it was read too slowly while others waited")]
+    /// Its client took it, or sent the rest of its request, so slowly that others had to wait for its place.
+    #[error("its client was too slow while others waited")]
     InTheWay,
 }
 
@@ -118,6 +121,11 @@ impl Passing {
     /// A client may read as slowly as it likes, but not in a place that others wait for: it goes on as a stream of its
     /// tenant, or not at all if that has too many.
     fn kept_waiting(&mut self) {
+        self.reply.kept_waiting();
+        self.makes_room();
+    }
+
+    fn makes_room(&mut self) {
         if self.ended || !self.journey.is_in_the_way() || self.journey.goes_on_as_stream() {
             return;
         }
@@ -139,7 +147,8 @@ impl Passing {
             Poll::Ready(Some(Err(error))) => {
                 self.ended = true;
                 tracing::debug!(%error, "an answer broke off");
-                self.journey.broke_off(&Refusal::UpstreamReset);
+                let failed = error.is_failure().then_some(Outcome::Failure);
+                self.journey.broke_off(&Refusal::UpstreamReset, failed);
                 Poll::Ready(Some(Err(BrokenOff::Upstream(error))))
             }
             Poll::Ready(Some(Ok(frame))) => {
@@ -191,16 +200,30 @@ impl Passing {
         let Some(patience) = self.patience else {
             return Poll::Pending;
         };
+        let for_client = self.reply.lacks_request();
         let wait = self.wait.get_or_insert_with(|| Wait::new(patience));
-        ready!(wait.poll(cx));
+        ready!(wait.poll(for_client, patience, cx));
         if self.is_call && self.journey.becomes_stream().is_ok() {
             self.patience = None;
             return Poll::Pending;
         }
+        if for_client {
+            return self.wait_on(cx);
+        }
         self.ended = true;
         self.reply.fell_silent();
-        self.journey.broke_off(&Refusal::DeadlineUpstream);
+        let failed = Some(Outcome::Failure);
+        self.journey.broke_off(&Refusal::DeadlineUpstream, failed);
         Poll::Ready(Some(Err(BrokenOff::Silent)))
+    }
+
+    /// The door bounds how long a client has for its request; here it may only be in the way.
+    fn wait_on(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        self.makes_room();
+        if let Some(wait) = &mut self.wait {
+            wait.since = None;
+        }
+        self.poll(cx)
     }
 }
 
@@ -209,14 +232,20 @@ impl Wait {
         Box::new(Self {
             alarm: Box::pin(tokio::time::sleep(patience)),
             since: None,
+            for_client: false,
             left: patience,
             bytes: 0,
         })
     }
 
-    /// Ready when the upstream has used up its time.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.since.is_none() {
+    /// Ready when the upstream has used up its time, or a client who is waited for as much. Once it has all of the
+    /// request the upstream has its time anew.
+    fn poll(&mut self, for_client: bool, patience: Duration, cx: &mut Context<'_>) -> Poll<()> {
+        if self.since.is_none() || self.for_client != for_client {
+            if self.for_client || for_client {
+                self.left = patience;
+            }
+            self.for_client = for_client;
             let now = kernel::clock::now();
             self.since = Some(now);
             self.alarm.as_mut().reset(now + self.left);
@@ -228,7 +257,7 @@ impl Wait {
     fn came(&mut self, bytes: u64, enough: u64, patience: Duration) {
         self.bytes += bytes;
         let waited = self.since.take().map(|since| kernel::clock::now() - since);
-        if self.bytes >= enough {
+        if self.for_client || self.bytes >= enough {
             (self.bytes, self.left) = (0, patience);
         } else {
             self.left = self.left.saturating_sub(waited.unwrap_or_default());

@@ -237,6 +237,7 @@ impl Call {
         let spoiled = self.verdict.as_ref().and_then(|verdict| verdict.get());
         spoiled.unwrap_or(match error.cause() {
             Cause::RequestBody => Refusal::BodyBroken,
+            Cause::KeptWaiting => Refusal::BodySlow,
             Cause::Busy => Refusal::NodeBusy,
             Cause::Timeout => Refusal::DeadlineUpstream,
             Cause::Forbidden | Cause::Unreachable | Cause::Untrusted => Refusal::Unreachable,

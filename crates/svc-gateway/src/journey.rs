@@ -323,12 +323,12 @@ impl Journey {
         self.settle(outcome);
     }
 
-    /// The answer broke off after it had begun.
-    pub(crate) fn broke_off(&mut self, refusal: &Refusal) {
+    /// The answer broke off after it had begun. The upstream failed, or nothing can be said of it.
+    pub(crate) fn broke_off(&mut self, refusal: &Refusal, outcome: Option<Outcome>) {
         self.look();
         self.reason = refusal.reason();
         self.note_refusal();
-        self.settle(Some(Outcome::Failure));
+        self.settle(outcome);
     }
 
     /// It ended while it waited: that is where its time went.

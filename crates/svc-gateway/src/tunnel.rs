@@ -87,7 +87,7 @@ pub(crate) fn open(mut journey: Box<Journey>, ends: Ends) -> Response<Answer> {
             }
             Err(error) => {
                 tracing::debug!(%error, "a tunnel broke off");
-                journey.broke_off(&Refusal::UpstreamReset);
+                journey.broke_off(&Refusal::UpstreamReset, None);
             }
         }
     });

@@ -1,11 +1,13 @@
 //! What carries a request: an HTTP/1 connection of its own, or a place on a shared HTTP/2 one.
 
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::Response;
 use http1_wire::Ask;
 use hyper::body::{Body, Frame, SizeHint};
+use kernel::clock;
 use tokio::time::Instant;
 
 use crate::dial::dial;
@@ -16,6 +18,9 @@ use crate::h2::{self, Stream};
 use crate::line::Line;
 use crate::outgoing::Outgoing;
 use crate::spec::Protocol;
+
+/// A peer that has waited for the rest of a request for so long may have had enough of it.
+const LONG: Duration = Duration::from_millis(500);
 
 pub(crate) enum Channel {
     /// Boxed: it is handed on many times in its life, and made once.
@@ -58,6 +63,7 @@ impl Channel {
                         reused,
                         read: line.read(),
                         written: line.wrote(),
+                        kept_waiting: is_long(line.lacks_since()),
                     };
                     fault::of_line(endpoint, error, talk)
                 })
@@ -66,7 +72,13 @@ impl Channel {
                 let request = h2::request(ask, spec, body);
                 // Boxed: it is large, and who speaks HTTP/1 should not have to keep room for it.
                 let answer = Box::pin(stream.exchange(endpoint, request, until)).await;
-                answer.map_err(|error| fault::of_stream(endpoint, error, stream.heard_large_head()))
+                answer.map_err(|error| {
+                    let seen = fault::Seen {
+                        large_head: stream.heard_large_head(),
+                        kept_waiting: is_long(stream.lacks_since()),
+                    };
+                    fault::of_stream(endpoint, error, seen)
+                })
             }
         }
     }
@@ -84,6 +96,23 @@ impl Channel {
         match self {
             Self::Line(line) => line.poll_frame(cx).map_err(Broken::Line),
             Self::Stream(stream) => stream.poll_frame(cx),
+        }
+    }
+
+    /// Whether the rest of the request is waited for, and its peer would take it.
+    pub(crate) fn lacks_body(&self) -> bool {
+        self.lacks_since().is_some()
+    }
+
+    /// Whether its peer has waited for that for long.
+    pub(crate) fn keeps_waiting(&self) -> bool {
+        is_long(self.lacks_since())
+    }
+
+    fn lacks_since(&self) -> Option<Instant> {
+        match self {
+            Self::Line(line) => line.lacks_since(),
+            Self::Stream(stream) => stream.lacks_since(),
         }
     }
 
@@ -105,4 +134,8 @@ impl Channel {
             },
         }
     }
+}
+
+fn is_long(since: Option<Instant>) -> bool {
+    since.is_some_and(|since| clock::now().saturating_duration_since(since) >= LONG)
 }

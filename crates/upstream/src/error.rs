@@ -49,6 +49,8 @@ pub enum Cause {
     StreamReset,
     /// The body of the request failed: its client's fault.
     RequestBody,
+    /// The peer left after it had long waited for the client: for the rest of the request, or to take the answer.
+    KeptWaiting,
 }
 
 /// A request that got no answer, or not all of it.
@@ -141,15 +143,17 @@ impl SendError {
             Cause::Oversized => "upstream_oversized",
             Cause::StreamReset => "upstream_stream_reset",
             Cause::RequestBody => "request_body",
+            Cause::KeptWaiting => "kept_waiting",
         }
     }
 
     /// Whether it speaks against the endpoint.
-    pub(crate) fn is_failure(&self) -> bool {
-        // A closed idle connection says nothing of the next; a busy pool and a client that left are not its fault.
+    pub fn is_failure(&self) -> bool {
+        // A closed idle connection says nothing of the next; a busy pool and a client that left, or came too slowly,
+        // are not its fault.
         !matches!(
             self.cause,
-            Cause::Stale | Cause::Busy | Cause::RequestBody | Cause::Forbidden
+            Cause::Stale | Cause::Busy | Cause::RequestBody | Cause::KeptWaiting | Cause::Forbidden
         )
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Talk {
     pub(crate) reused: bool,
     pub(crate) read: bool,
     pub(crate) written: bool,
+    /// For long, for the rest of the request.
+    pub(crate) kept_waiting: bool,
 }
 
 /// Why a body broke off.
@@ -35,12 +37,20 @@ pub(crate) fn of_line(endpoint: &Endpoint, error: LineError, talk: Talk) -> Send
     } else {
         Stage::Send
     };
-    let cause = match line_cause(&error) {
+    let cause = match excused(line_cause(&error), talk.kept_waiting) {
         Cause::Closed | Cause::Short if talk.reused && !talk.read => Cause::Stale,
         Cause::Short => Cause::Closed,
         cause => cause,
     };
     SendError::new(stage, cause, talk.written, endpoint).because(error)
+}
+
+/// Who leaves after a long wait for our client has its reasons.
+fn excused(cause: Cause, kept_waiting: bool) -> Cause {
+    match cause {
+        Cause::Closed | Cause::Short | Cause::StreamReset if kept_waiting => Cause::KeptWaiting,
+        cause => cause,
+    }
 }
 
 fn line_cause(error: &LineError) -> Cause {
@@ -55,8 +65,17 @@ fn line_cause(error: &LineError) -> Cause {
     }
 }
 
-/// An HTTP/2 exchange that failed before its head was there, on a connection that may have heard a large one.
-pub(crate) fn of_stream(endpoint: &Endpoint, error: hyper::Error, large: bool) -> SendError {
+/// What was seen of an HTTP/2 exchange that failed.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen {
+    /// Its connection has heard a head that may be too large.
+    pub(crate) large_head: bool,
+    /// The peer has waited for our client for long.
+    pub(crate) kept_waiting: bool,
+}
+
+/// An HTTP/2 exchange that failed before its head was there.
+pub(crate) fn of_stream(endpoint: &Endpoint, error: hyper::Error, seen: Seen) -> SendError {
     let unsent = error.is_canceled() || error.is_closed();
     let reason = found::<h2::Error>(&error);
     let refused =
@@ -69,7 +88,7 @@ pub(crate) fn of_stream(endpoint: &Endpoint, error: hyper::Error, large: bool) -
     } else if unsent || parted {
         Cause::Stale
     } else {
-        stream_cause(&error, large)
+        excused(stream_cause(&error, seen.large_head), seen.kept_waiting)
     };
     let stage = if unsent { Stage::Send } else { Stage::Head };
     let reached = !unsent && !refused && !parted;
@@ -109,10 +128,10 @@ fn is_of_head(error: &h2::Error) -> bool {
 }
 
 /// A body that broke off.
-pub(crate) fn of_body(endpoint: &Endpoint, broken: Broken) -> SendError {
+pub(crate) fn of_body(endpoint: &Endpoint, broken: Broken, kept_waiting: bool) -> SendError {
     let error = match broken {
         Broken::Line(error) => {
-            let cause = line_cause(&error);
+            let cause = excused(line_cause(&error), kept_waiting);
             return SendError::new(Stage::Body, cause, true, endpoint).because(error);
         }
         Broken::Stream(error) => error,
@@ -124,7 +143,7 @@ pub(crate) fn of_body(endpoint: &Endpoint, broken: Broken) -> SendError {
     let cause = if found::<ClientBody>(&error).is_some() {
         Cause::RequestBody
     } else {
-        stream_cause(&error, false)
+        excused(stream_cause(&error, false), kept_waiting)
     };
     SendError::new(Stage::Body, cause, true, endpoint).because(error)
 }

@@ -221,6 +221,11 @@ fn connection_window(streams: usize) -> u32 {
 type Unsent = (hyper::Error, Option<Box<Request<Outgoing>>>);
 
 impl Stream {
+    /// Since when the rest of the request has been waited for, if that is what is waited for.
+    pub(crate) fn lacks_since(&self) -> Option<Instant> {
+        self.held.lacks_since()
+    }
+
     /// Sends a request and waits for the head of its response. A peer may end a connection whenever it likes, once what
     /// is under way there is done. Who comes too late for that is told so here, and is carried by another.
     pub(crate) async fn exchange(

@@ -11,6 +11,7 @@ use http1_wire::{Answer, Ask, Asked, BodyReader, Fault, Framing, HeadReader, Pie
 use hyper::body::{Frame, SizeHint};
 use kernel::fetch::Spot;
 use tokio::io::AsyncReadExt;
+use tokio::time::Instant;
 
 use crate::io::Io;
 use crate::outgoing::{BoxError, Outgoing};
@@ -99,6 +100,11 @@ impl Line {
     /// Whether anything came back for it.
     pub(crate) fn read(&self) -> bool {
         self.read
+    }
+
+    /// Since when the rest of the request has been waited for, if that is what is waited for.
+    pub(crate) fn lacks_since(&self) -> Option<Instant> {
+        self.upload.lacks_since()
     }
 
     /// Whether it can take a request: a peer that has closed, or spoken out of turn, is noticed.

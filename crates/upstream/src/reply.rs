@@ -33,6 +33,8 @@ struct Rest {
     verdict: Verdict,
     /// When whoever waits for it may blame the endpoint; never where the reader says so itself.
     until: Option<Instant>,
+    /// Its reader has once not taken for long what was here.
+    kept_waiting: bool,
 }
 
 impl Reply {
@@ -70,6 +72,7 @@ impl Reply {
             ready,
             verdict,
             until: Some(until),
+            kept_waiting: false,
         };
         for _ in 0..2 {
             match rest.at_hand()? {
@@ -109,6 +112,19 @@ impl Reply {
     pub fn at_leisure(&mut self) {
         if let Some(rest) = &mut self.rest {
             rest.until = None;
+        }
+    }
+
+    /// Whether it is the rest of the request that is waited for, which the endpoint may need before it goes on.
+    pub fn lacks_request(&self) -> bool {
+        let rest = self.rest.as_ref();
+        rest.is_some_and(|rest| rest.ready.channel.lacks_body())
+    }
+
+    /// What is here has not been taken for long: that the endpoint leaves says nothing about it from now on.
+    pub fn kept_waiting(&mut self) {
+        if let Some(rest) = &mut self.rest {
+            rest.kept_waiting = true;
         }
     }
 
@@ -155,7 +171,8 @@ impl Rest {
     }
 
     fn failed(&mut self, error: Broken) -> SendError {
-        let error = fault::of_body(self.ready.lease.endpoint(), error);
+        let kept_waiting = self.kept_waiting || self.ready.channel.keeps_waiting();
+        let error = fault::of_body(self.ready.lease.endpoint(), error, kept_waiting);
         self.ready.lease.fail(clock::now(), &error);
         error
     }

@@ -8,7 +8,9 @@ use bytes::{Buf, Bytes};
 use http::HeaderMap;
 use http1_wire::{Ask, Asked, Payload, Sending, chunk_head, spare, write_head, write_trailers};
 use hyper::body::Body;
+use kernel::clock;
 use tokio::io::AsyncWrite;
+use tokio::time::Instant;
 
 use crate::io::Io;
 use crate::outgoing::{BoxError, ClientBody, Outgoing};
@@ -38,6 +40,8 @@ pub(crate) struct Upload {
     flushed: bool,
     /// The first of the body has been given its moment to become more.
     lingered: bool,
+    /// Since when more of the body has been waited for; nothing while it is the peer that takes its time.
+    lacks_since: Option<Instant>,
     /// Whether the peer may have heard of the request.
     pub(crate) wrote: bool,
 }
@@ -68,6 +72,7 @@ impl Upload {
             closed: true,
             flushed: true,
             lingered: false,
+            lacks_since: None,
             wrote: false,
         }
     }
@@ -90,6 +95,7 @@ impl Upload {
         self.closed = self.ended;
         (self.said, self.flushed, self.wrote) = (0, false, false);
         (self.staged, self.lingered) = (self.closed, false);
+        self.lacks_since = None;
         self.body = body;
         (written.asked, written.keeps)
     }
@@ -97,6 +103,11 @@ impl Upload {
     /// All of the request has left.
     pub(crate) fn is_over(&self) -> bool {
         self.closed && self.flushed && self.is_said()
+    }
+
+    /// Since when the rest of the body has been waited for, if that is what is waited for.
+    pub(crate) fn lacks_since(&self) -> Option<Instant> {
+        self.lacks_since.filter(|_| !self.is_over())
     }
 
     /// Lets go of the body: its end may be somebody else's business, and none for a connection that rests.
@@ -131,16 +142,21 @@ impl Upload {
             if !self.staged {
                 self.stage();
             }
-            ready!(self.write(io, cx)).map_err(UploadError::Io)?;
+            let Poll::Ready(written) = self.write(io, cx) else {
+                self.lacks_since = None;
+                return Poll::Pending;
+            };
+            written.map_err(UploadError::Io)?;
             if !waits && !self.closed {
                 continue;
             }
             ready!(Pin::new(&mut *io).poll_flush(cx)).map_err(UploadError::Io)?;
             self.flushed = true;
-            return match self.closed {
-                true => Poll::Ready(Ok(())),
-                false => Poll::Pending,
-            };
+            if self.closed {
+                return Poll::Ready(Ok(()));
+            }
+            self.lacks_since.get_or_insert_with(clock::now);
+            return Poll::Pending;
         }
     }
 

@@ -54,6 +54,7 @@ pub(crate) fn failure(error: &SendError) -> Failure {
         | Cause::Stale
         | Cause::Closed
         | Cause::Short
-        | Cause::StreamReset => Failure::Broken,
+        | Cause::StreamReset
+        | Cause::KeptWaiting => Failure::Broken,
     }
 }

@@ -5,16 +5,18 @@
 
 use std::cell::RefCell;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::rt::Executor;
+use kernel::clock;
 use kernel::tasks::Spawner;
 use pin_project_lite::pin_project;
+use tokio::time::Instant;
 
 use crate::outgoing::{BoxError, Outgoing};
 
@@ -28,6 +30,19 @@ thread_local! {
 struct Tether {
     cut: AtomicBool,
     task: AtomicWaker,
+    /// More of the body is waited for: the peer has room for it.
+    lacks: AtomicBool,
+    /// When that was so first.
+    lacked_at: OnceLock<Instant>,
+}
+
+impl Tether {
+    fn note(&self, lacks: bool) {
+        if lacks {
+            self.lacked_at.get_or_init(clock::now);
+        }
+        self.lacks.store(lacks, Ordering::Relaxed);
+    }
 }
 
 /// The end of whoever waits for the answer.
@@ -41,7 +56,17 @@ impl Held {
             Outgoing::Empty => None,
             Outgoing::Stream(_) => Some(self.0.clone()),
         };
-        Tied { body, tether }
+        Tied {
+            body,
+            newborn: tether.is_some(),
+            tether,
+        }
+    }
+
+    /// Since when the rest of the body has been waited for, if that is what is waited for.
+    pub(super) fn lacks_since(&self) -> Option<Instant> {
+        let lacks = self.0.lacks.load(Ordering::Relaxed);
+        self.0.lacked_at.get().copied().filter(|_| lacks)
     }
 }
 
@@ -55,8 +80,9 @@ impl Drop for Held {
 /// A body that is tied.
 pub(crate) struct Tied {
     body: Outgoing,
-    /// Until it is first asked for something.
     tether: Option<Arc<Tether>>,
+    /// Nothing has been asked of it.
+    newborn: bool,
 }
 
 impl Tied {
@@ -74,10 +100,14 @@ impl Body for Tied {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        if let Some(tether) = self.tether.take() {
-            NEWBORN.set(Some(tether));
+        if std::mem::take(&mut self.newborn) {
+            NEWBORN.set(self.tether.clone());
         }
-        Pin::new(&mut self.body).poll_frame(cx)
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if let Some(tether) = &self.tether {
+            tether.note(polled.is_pending());
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

@@ -319,19 +319,20 @@ async fn interim_answers_without_end_are_a_failure_and_a_few_are_fine() {
     let mut peer = Peer::start(100).await;
     for (interim, wanted) in [(20, Ok(200)), (10_000, Err(Cause::Oversized))] {
         let pool = peer.pool.clone();
-        let ask = tokio::spawn(async move { fetch(&pool, "/").await });
-        let (_request, mut respond) = peer.heard().await;
-        for _ in 0..interim {
-            let hints = Response::builder().status(103).body(()).unwrap();
-            if respond.send_informational(hints).is_err() {
-                break;
+        let flood = async {
+            let (_request, mut respond) = peer.heard().await;
+            for _ in 0..interim {
+                let hints = Response::builder().status(103).body(()).unwrap();
+                if respond.send_informational(hints).is_err() {
+                    break;
+                }
+                tokio::task::yield_now().await;
             }
-            tokio::task::yield_now().await;
-        }
-        let last = Response::builder().status(200).body(()).unwrap();
-        // Nobody hears it after a flood.
-        let _ended = respond.send_response(last, true);
-        let met = ask.await.unwrap();
+            let last = Response::builder().status(200).body(()).unwrap();
+            // Nobody hears it after a flood.
+            respond.send_response(last, true).is_ok()
+        };
+        let (met, _sent) = tokio::join!(fetch(&pool, "/"), flood);
         let met = met.map(|(status, _)| status).map_err(|error| error.cause());
         assert_eq!(met, wanted, "{interim}");
     }

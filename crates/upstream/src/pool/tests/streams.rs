@@ -104,6 +104,10 @@ async fn answer(
 ) -> Result<Response<AnyBody>, &'static str> {
     let body = match request.uri().path() {
         "/reset" => return Err("this stream is not wanted"),
+        "/leave" => {
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            return Err("it does not come");
+        }
         "/slow" => {
             tokio::time::sleep(Duration::from_millis(100)).await;
             Full::new(Bytes::from_static(b"late")).boxed()
@@ -214,6 +218,25 @@ async fn a_stream_that_is_reset_takes_no_other_with_it() {
     assert_eq!(error.cause(), Cause::StreamReset, "{error}");
     assert!(error.may_have_reached());
     assert_eq!((server.connections(), only(&pool).failures), (1, 1));
+}
+
+// req: GT-07
+#[tokio::test]
+async fn a_stream_that_is_reset_after_a_long_wait_for_the_request_says_nothing_about_its_endpoint()
+{
+    let server = Server::start(None, Protocol::H2).await;
+    let pool = pool(server.spec(Protocol::H2));
+    for (path, cause, failures) in [
+        ("/leave", Cause::KeptWaiting, 0),
+        ("/reset", Cause::StreamReset, 1),
+    ] {
+        let never = futures_util::stream::pending::<Result<Frame<Bytes>, Infallible>>();
+        let request = Request::post(path).body(StreamBody::new(never)).unwrap();
+        let sent = pick(&pool).send(request, clock::now() + PATIENCE).await;
+        let error = sent.map(drop).unwrap_err();
+        assert_eq!(error.cause(), cause, "{error}");
+        assert_eq!(only(&pool).failures, failures);
+    }
 }
 
 // Neither waits for the bytes of one client until another has read its own, nor ends with it.
