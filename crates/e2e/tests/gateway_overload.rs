@@ -119,7 +119,7 @@ async fn who_leaves_before_its_answer_keeps_nobody_else_from_theirs() {
     assert!(shown, "in none of {TRIES} tries");
 }
 
-/// How many of 48 polite requests were answered before an origin of 4 places and 50 ms for which no limit is configured,
+/// How many of 48 polite requests were answered before an origin of 4 places and 50 ms without a configured limit,
 /// while another tenant asks three times as much as it can do and never gives it the time for an answer.
 async fn behind_the_hasty() -> u64 {
     let origin = Upstream::start().await.expect("a free port");

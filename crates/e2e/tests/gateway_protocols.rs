@@ -300,7 +300,8 @@ async fn with_trailers() -> (SocketAddr, tokio::task::JoinHandle<String>) {
         while !seen.contains("\r\n0\r\n") || !seen.ends_with("\r\n\r\n") {
             seen.push(char::from(stream.read_u8().await.unwrap()));
         }
-        let answer = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-checked, x-version, x-debug, x-macronode-reason\r\n\r\n\
+        let answer = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\
+                      trailer: x-checked, x-version, x-debug, x-macronode-reason\r\n\r\n\
                       2\r\nok\r\n0\r\nx-checked: yes\r\ncontent-length: 7\r\nx-version: 2\r\nx-debug: 1\r\n\
                       x-macronode-reason: none\r\n\r\n";
         stream.write_all(answer.as_bytes()).await.unwrap();

@@ -175,8 +175,8 @@ fn pid_of(value: &Value) -> Option<i32> {
 }
 
 /// Guards against signalling a stranger: the node may run in another namespace, where its pid means someone else. Who
-/// listens where the answer came from is the node, whatever its program is called, and nobody else is; where that cannot
-/// be seen, the name has to do.
+/// listens where the answer came from is the node, whatever its program is called, and nobody else is; where that
+/// cannot be seen, the name has to do.
 fn is_node(pid: i32, admin: SocketAddr) -> bool {
     let is_named = || name_of(pid).is_some_and(|name| name == "macronode");
     let pid = u32::try_from(pid).ok();

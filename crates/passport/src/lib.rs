@@ -5,9 +5,10 @@
 //! Nothing here reads a clock, a socket or a file: times, documents and seeds are passed in.
 //!
 //! # Laws
-//! 1. An identity comes only from a credential that verified: not from a claim, nor from a header of an unlisted hop.
-//! 2. Two credentials are none. What is unknown or unreadable is refused; what is of a kind that is not configured is no
-//!    credential.
+//! 1. An identity comes only from a credential that verified: not from a claim, nor from a header of an unlisted
+//!    hop.
+//! 2. Two credentials are none. What is unknown or unreadable is refused; what is of a kind that is not configured is
+//!    no credential.
 //! 3. A credential is never stored, and no secret is printed.
 //! 4. Memory is bounded, whatever is sent: identities by bytes, refusals by number, in tables of their own.
 //! 5. What is remembered never outlives the credential, nor the issuer's key that verified it.

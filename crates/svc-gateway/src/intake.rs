@@ -2,18 +2,15 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use front_door::{Upload, UploadError};
-use futures_util::task::AtomicWaker;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
-use http_rules::decode::{BadBody, Coding, Decoder, Limits};
+use http_rules::decode::{Coding, Decoder, Limits};
 use http_rules::forward::strip_trailers;
 use tokio::time::Instant;
 
@@ -22,8 +19,10 @@ use crate::kept::Kept;
 use crate::plan::Route;
 use crate::reject::Refusal;
 use crate::request::Draft;
+pub(crate) use verdict::{Spoiled, Verdict};
 use wait::{Alarm, Wait};
 
+mod verdict;
 mod wait;
 
 /// Bodies up to this are sent on when all of them is here, and may be kept to be sent again.
@@ -81,82 +80,6 @@ pub(crate) struct Intake {
     wait: Option<Box<Wait>>,
     /// Knows which names are ours to say.
     route: Option<Arc<Route>>,
-}
-
-/// What is told of a body to whoever sent it on: why it ended early, since the upstream's side only sees that it did,
-/// and how its client gets on.
-#[derive(Debug, Default)]
-pub(crate) struct Verdict {
-    code: AtomicU8,
-    /// The answer has begun; from then on a body may take its time.
-    answered: AtomicBool,
-    /// For how long its client was waited for, in microseconds.
-    waited_us: AtomicU64,
-    /// It is slow, which whoever waits for the answer is woken for.
-    slow: AtomicBool,
-    sender: AtomicWaker,
-}
-
-/// How a body may fail.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("the request body cannot be sent on: {}", .0.reason())]
-pub(crate) struct Spoiled(pub(crate) Refusal);
-
-const CODES: [Refusal; 4] = [
-    Refusal::BodyTooLarge,
-    Refusal::BodySlow,
-    Refusal::BodyBroken,
-    Refusal::ClientGone,
-];
-
-impl Verdict {
-    fn say(&self, refusal: Refusal) -> Spoiled {
-        let code = match refusal {
-            Refusal::BodyTooLarge => 1,
-            Refusal::BodySlow => 2,
-            Refusal::BodyBroken => 3,
-            Refusal::Coding(bad) => 16 + bad as u8,
-            _ => 4,
-        };
-        self.code.store(code, Ordering::Relaxed);
-        Spoiled(refusal)
-    }
-
-    /// The answer has begun.
-    pub(crate) fn answered(&self) {
-        self.answered.store(true, Ordering::Relaxed);
-    }
-
-    /// For how long its client was waited for.
-    pub(crate) fn waited(&self) -> Duration {
-        Duration::from_micros(self.waited_us.load(Ordering::Relaxed))
-    }
-
-    /// Ready while its client is slow.
-    pub(crate) fn poll_slow(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.sender.register(cx.waker());
-        match self.slow.load(Ordering::Acquire) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        }
-    }
-
-    fn slows_down(&self) {
-        self.slow.store(true, Ordering::Release);
-        self.sender.wake();
-    }
-
-    /// What was wrong with the body, if anything.
-    pub(crate) fn get(&self) -> Option<Refusal> {
-        match self.code.load(Ordering::Relaxed) {
-            0 => None,
-            code @ 1..=4 => CODES.get(usize::from(code) - 1).cloned(),
-            code => BadBody::ALL
-                .iter()
-                .find(|bad| **bad as u8 + 16 == code)
-                .map(|bad| Refusal::Coding(*bad)),
-        }
-    }
 }
 
 /// The body: nothing, all of it where that is little, or as it comes.
@@ -294,7 +217,7 @@ impl Intake {
 
     /// Its client is waited for: whether for too long.
     fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.verdict.answered.load(Ordering::Relaxed) {
+        if self.verdict.is_answered() {
             return false;
         }
         let wait = self.wait.get_or_insert_with(|| Wait::new(self.by));
@@ -311,11 +234,9 @@ impl Intake {
     fn came(&mut self, bytes: usize) {
         let Some(wait) = &mut self.wait else { return };
         let (waited, recovered) = wait.came(bytes);
-        let waited_us = u64::try_from(waited.as_micros()).unwrap_or(u64::MAX);
-        let all = &self.verdict.waited_us;
-        all.fetch_add(waited_us, Ordering::Relaxed);
+        self.verdict.add_wait(waited);
         if recovered {
-            self.verdict.slow.store(false, Ordering::Relaxed);
+            self.verdict.is_slow_no_more();
         }
     }
 

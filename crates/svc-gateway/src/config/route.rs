@@ -71,7 +71,8 @@ pub struct RouteText {
     #[schemars(length(max = 64), inner(length(min = 1, max = 128)))]
     pub remove_response: Vec<String>,
     /// Time until the answer begins, in milliseconds; absent: `timeouts.request_ms`. No more of a client's deadline is
-    /// passed on, and an upstream takes a `grpc-timeout` for the whole call: as long as the longest that gRPC streams need.
+    /// passed on, and an upstream takes a `grpc-timeout` for the whole call: as long as the longest that gRPC streams
+    /// need.
     #[schemars(range(min = 1, max = 3_600_000))]
     pub deadline_ms: Option<u64>,
     /// Bytes of a request body; absent: `limits.body_bytes`.

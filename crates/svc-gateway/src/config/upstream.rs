@@ -22,8 +22,8 @@ pub struct UpstreamText {
     #[serde(default)]
     #[schemars(length(min = 1, max = 64))]
     pub hash_header: Option<String>,
-    /// HTTP/1.1, or HTTP/2 (by ALPN on https, with prior knowledge on http). A server on https that does not choose `h2`,
-    /// or chooses no protocol at all, is asked nothing: it counts as unreachable, and the log says so at `debug`.
+    /// HTTP/1.1, or HTTP/2 (by ALPN on https, with prior knowledge on http). A server on https that does not choose
+    /// `h2`, or chooses no protocol at all, is asked nothing: it counts as unreachable, and the log says so at `debug`.
     #[serde(default)]
     pub protocol: UpstreamProtocol,
     /// Requests at once, at most; absent: found by itself, from how long answers take.
