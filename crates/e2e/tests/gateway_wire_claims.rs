@@ -209,3 +209,23 @@ async fn where_nobody_is_known_a_stranger_names_no_tenant_either() {
     let believed = Passes(got().field("x-tenant", "acme"));
     site.check(cases(&believed, [claims[0]], get)).await;
 }
+
+// req: GW-14
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_known_of_a_trace_goes_on_with_it_and_not_without() {
+    let site = Site::start("", "").await;
+    let parent = "00-0123456789abcdeffedcba9876543211-0000000000000007-01";
+    let both = [format!("traceparent: {parent}\r\ntracestate: a=1\r\n")];
+    let kept = got()
+        .field("traceparent", parent)
+        .field("tracestate", "a=1");
+    site.check(cases(&Passes(kept), both, get)).await;
+    let alone = [
+        "tracestate: a=1\r\n".to_owned(),
+        "tracestate: a=1\r\ntracestate: b=2\r\n".to_owned(),
+        "traceparent: junk\r\ntracestate: a=1\r\n".to_owned(),
+        format!("traceparent: {parent}\r\ntraceparent: {parent}\r\ntracestate: a=1\r\n"),
+    ];
+    let gone = Passes(got().without("tracestate"));
+    site.check(cases(&gone, alone, get)).await;
+}

@@ -33,6 +33,8 @@ impl Heads {
     pub(crate) const CLAIM: Heads = Heads(1 << 10);
     /// A body that is a call of gRPC.
     pub(crate) const CALL: Heads = Heads(1 << 11);
+    /// What others know of its trace.
+    pub(crate) const TRACE_STATE: Heads = Heads(1 << 12);
     /// Something by which a caller shows who it is.
     pub(crate) const CREDENTIAL: Heads = Self::AUTHORIZATION.and(Self::KEY).and(Self::TENANT);
     /// What the gateway says itself to every upstream.
@@ -107,6 +109,7 @@ fn other(name: &HeaderName) -> Heads {
         "request-timeout" | "grpc-timeout" | "x-request-deadline" => Heads::DEADLINE,
         "cdn-loop" => Heads::PASSED,
         "traceparent" => Heads::TRACE,
+        "tracestate" => Heads::TRACE_STATE,
         "x-request-id" => Heads::REQUEST_ID,
         "x-forwarded-for" => Heads::FORWARDED.and(Heads::CLAIM),
         _ if is_claim(name) => Heads::CLAIM,

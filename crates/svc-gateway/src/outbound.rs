@@ -12,7 +12,7 @@ use http_rules::forward::{
     Fields, Hop, Trail, client_proto, join_cookies, request_upgrade, strip_hop_by_hop,
 };
 use http_rules::request_id;
-use http_rules::trace::TRACEPARENT;
+use http_rules::trace::{TRACEPARENT, TRACESTATE, TraceContext};
 use passport::Method;
 use upstream::{Field, hash_key};
 
@@ -215,6 +215,10 @@ fn sign(journey: &Journey, route: &Route, version: Version, until: Duration, hea
         false => head.say(deadline::REQUEST_TIMEOUT, route.timeout(left)),
     }
     head.say(request_id::NAME, journey.id.clone());
+    if journey.heads.has(Heads::TRACE_STATE) && TraceContext::given(&head.headers).is_none() {
+        // It is of a trace that nobody can tell.
+        head.headers.remove(TRACESTATE);
+    }
     if let Some(trace) = &journey.trace {
         head.say(TRACEPARENT, trace.clone());
     }
