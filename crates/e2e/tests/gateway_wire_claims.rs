@@ -191,6 +191,29 @@ async fn what_a_trusted_hop_says_in_forwarded_alone_is_believed_and_told_in_both
         let line = format!("forwarded: {line}\r\n");
         site.check(cases(&wanted, [line.as_str()], get)).await;
     }
+    for (lines, host) in [
+        ("forwarded: for=9.9.9.9;host=o.test\r\n", "o.test"),
+        (
+            "forwarded: for=9.9.9.9;host=\"o.test:81\", for=127.0.0.9;host=i.test\r\n",
+            "o.test:81",
+        ),
+        ("forwarded: for=9.9.9.9;host=\"o.test, x\"\r\n", "a.test"),
+        (
+            "forwarded: for=9.9.9.9;host=o.test\r\nx-forwarded-host: x.test\r\n",
+            "x.test",
+        ),
+        (
+            "x-forwarded-for: 9.9.9.9\r\nforwarded: for=6.6.6.6;host=o.test\r\n",
+            "a.test",
+        ),
+    ] {
+        let told = Passes(
+            got()
+                .field("x-forwarded-host", host)
+                .field("host", "a.test"),
+        );
+        site.check(cases(&told, [lines], get)).await;
+    }
     let both = ["x-forwarded-for: 9.9.9.9\r\nforwarded: for=6.6.6.6;proto=https\r\n"];
     site.check(cases(&told("9.9.9.9", "http"), both, get)).await;
 }

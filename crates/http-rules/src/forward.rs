@@ -8,7 +8,7 @@ mod trailers;
 mod upgrade;
 mod via;
 
-pub use client::{Trail, client_address, client_proto, is_trusted};
+pub use client::{Trail, client_address, client_host, client_proto, is_trusted};
 pub use cookies::join_cookies;
 pub use hop_by_hop::{is_hop_by_hop, strip_hop_by_hop};
 pub use origin::{Fields, Forwarding, Hop, is_claim};

@@ -9,7 +9,7 @@ use http::uri::Uri;
 use http::{HeaderName, HeaderValue, Version};
 use http_rules::deadline;
 use http_rules::forward::{
-    Fields, Hop, Trail, client_proto, join_cookies, request_upgrade, strip_hop_by_hop,
+    Fields, Hop, Trail, client_host, client_proto, join_cookies, request_upgrade, strip_hop_by_hop,
 };
 use http_rules::request_id;
 use http_rules::trace::{TRACEPARENT, TRACESTATE, TraceContext};
@@ -30,6 +30,7 @@ use crate::tunnel::Wish;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 /// Fields that are said to every upstream, and some to spare.
 const SAID: usize = 8;
 
@@ -200,10 +201,14 @@ fn translate(journey: &Journey, visit: &Visit, headers: &mut HeaderMap) {
     // The hop itself is added behind it, as always.
     let address = address.filter(|address| *address != hop);
     let address = address.and_then(|address| HeaderValue::try_from(address.to_string()).ok());
-    let proto = client_proto(headers, &journey.plan.trusted).map(HeaderValue::from_static);
+    let trusted = &journey.plan.trusted;
+    let proto = client_proto(headers, trusted).map(HeaderValue::from_static);
+    let host = client_host(headers, trusted).and_then(|host| HeaderValue::from_str(host).ok());
     headers.extend(address.map(|address| (X_FORWARDED_FOR, address)));
-    if !headers.contains_key(X_FORWARDED_PROTO) {
-        headers.extend(proto.map(|proto| (X_FORWARDED_PROTO, proto)));
+    for (name, said) in [(X_FORWARDED_PROTO, proto), (X_FORWARDED_HOST, host)] {
+        if !headers.contains_key(&name) {
+            headers.extend(said.map(|said| (name, said)));
+        }
     }
 }
 

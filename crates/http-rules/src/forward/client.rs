@@ -1,5 +1,6 @@
 //! Who asks: the rightmost address of the trail that no trusted proxy vouches for.
 
+use crate::authority::Authority;
 use crate::text::{list, unquoted_split};
 use http::header::{self, HeaderMap, HeaderValue};
 use ipnet::IpNet;
@@ -66,18 +67,30 @@ fn walk(hop: IpAddr, trail: impl Iterator<Item = Option<IpAddr>>, trusted: &[IpN
     client
 }
 
-/// By which scheme the client came, as the trusted proxies say in `Forwarded`: the element that ends the walk of
-/// [`client_address`] was written by the last of them that is trusted, about whoever came to it.
+/// By which scheme the client came, as the trusted proxies say in `Forwarded`.
 pub fn client_proto(headers: &HeaderMap, trusted: &[IpNet]) -> Option<&'static str> {
+    parameter(about_client(headers, trusted)?, b"proto=").and_then(scheme)
+}
+
+/// For which host the client came, as the trusted proxies say in `Forwarded`.
+pub fn client_host<'a>(headers: &'a HeaderMap, trusted: &[IpNet]) -> Option<&'a str> {
+    let host = parameter(about_client(headers, trusted)?, b"host=")?;
+    let host = unquoted(std::str::from_utf8(host).ok()?);
+    Authority::parse(host).map(|authority| authority.text)
+}
+
+/// The element that ends the walk of [`client_address`] was written by the last proxy that is trusted, about whoever
+/// came to it.
+fn about_client<'a>(headers: &'a HeaderMap, trusted: &[IpNet]) -> Option<&'a [u8]> {
     let lines = headers.get_all(header::FORWARDED).iter().rev();
-    let mut proto = None;
+    let mut last = None;
     for element in lines.flat_map(elements).take(STEPS_MAX) {
-        proto = parameter(element, b"proto=").and_then(scheme);
+        last = Some(element);
         if !forwarded_for(element).is_some_and(|address| is_trusted(address, trusted)) {
             break;
         }
     }
-    proto
+    last
 }
 
 fn scheme(value: &[u8]) -> Option<&'static str> {

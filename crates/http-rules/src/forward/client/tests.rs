@@ -142,6 +142,30 @@ fn the_scheme_is_that_of_the_element_at_which_the_client_is_found() {
 // req: GW-14
 // attack: H-09
 #[test]
+fn the_host_is_what_the_last_trusted_proxy_says_and_one_that_may_be() {
+    let host = |line: &'static str| {
+        let mut headers = HeaderMap::new();
+        headers.insert("forwarded", HeaderValue::from_static(line));
+        client_host(&headers, &nets(&["10.0.0.0/8"])).map(str::to_owned)
+    };
+    let made_up =
+        "for=6.6.6.6;host=evil, for=203.0.113.7;Host=\"a.test:8443\", for=10.0.0.2;host=b.test";
+    assert_eq!(host(made_up).as_deref(), Some("a.test:8443"));
+    assert_eq!(host("for=_x;host=a.test").as_deref(), Some("a.test"));
+    for odd in [
+        "host=evil, for=203.0.113.7",
+        "for=203.0.113.7;host=\"a.test, b.test\"",
+        "for=203.0.113.7;host=\"a b/../\"",
+        "for=203.0.113.7;host=",
+        "for=203.0.113.7;host=\"a.test",
+    ] {
+        assert_eq!(host(odd), None, "{odd}");
+    }
+}
+
+// req: GW-14
+// attack: H-09
+#[test]
 fn what_only_one_header_says_is_read_there_and_of_both_the_older_one_is() {
     let mut headers = HeaderMap::new();
     headers.insert("forwarded", HeaderValue::from_static("for=203.0.113.7"));
