@@ -200,3 +200,23 @@ async fn http_1_0_is_answered_and_ends_unless_it_asks_to_be_kept() {
     site.check(cases(&PassesLast(posted("hello")), [body], as_is))
         .await;
 }
+
+// req: GW-14
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn options_go_on_as_far_as_they_may() {
+    let site = Site::start("", "").await;
+    let told = |left: &str| Passes(meant("OPTIONS", "/t").field("max-forwards", left));
+    let options = |left: &str| request("OPTIONS", "/t", &format!("max-forwards: {left}\r\n"), "");
+    site.check(cases(&told("4"), ["5"], options)).await;
+    site.check(cases(&told("0"), ["1"], options)).await;
+    site.check(cases(&told("x"), ["x"], options)).await;
+    let get = Passes(got().field("max-forwards", "0"));
+    site.check(cases(&get, ["max-forwards: 0\r\n"], self::get))
+        .await;
+    let answer = site
+        .gateway
+        .ask("OPTIONS", "/t", &[("max-forwards", "0")], b"")
+        .await;
+    assert_eq!(answer.expect("an answer").status, 204);
+    assert_eq!(site.origin.take().concat(), b"");
+}

@@ -3,6 +3,7 @@
 mod client;
 mod cookies;
 mod hop_by_hop;
+mod hops;
 mod origin;
 mod trailers;
 mod upgrade;
@@ -11,6 +12,7 @@ mod via;
 pub use client::{Trail, client_address, client_host, client_proto, is_trusted};
 pub use cookies::join_cookies;
 pub use hop_by_hop::{is_hop_by_hop, strip_hop_by_hop};
+pub use hops::{count_hop, hops_left};
 pub use origin::{Fields, Forwarding, Hop, is_claim};
 pub(crate) use trailers::means_something;
 pub use trailers::{strip_call_trailers, strip_trailers};

@@ -35,6 +35,8 @@ impl Heads {
     pub(crate) const CALL: Heads = Heads(1 << 11);
     /// What others know of its trace.
     pub(crate) const TRACE_STATE: Heads = Heads(1 << 12);
+    /// How often it may be passed on.
+    pub(crate) const HOPS: Heads = Heads(1 << 13);
     /// Something by which a caller shows who it is.
     pub(crate) const CREDENTIAL: Heads = Self::AUTHORIZATION.and(Self::KEY).and(Self::TENANT);
     /// What the gateway says itself to every upstream.
@@ -110,6 +112,7 @@ fn other(name: &HeaderName) -> Heads {
         "cdn-loop" => Heads::PASSED,
         "traceparent" => Heads::TRACE,
         "tracestate" => Heads::TRACE_STATE,
+        "max-forwards" => Heads::HOPS,
         "x-request-id" => Heads::REQUEST_ID,
         "x-forwarded-for" => Heads::FORWARDED.and(Heads::CLAIM),
         _ if is_claim(name) => Heads::CLAIM,

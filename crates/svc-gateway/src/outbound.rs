@@ -9,7 +9,8 @@ use http::uri::Uri;
 use http::{HeaderName, HeaderValue, Version};
 use http_rules::deadline;
 use http_rules::forward::{
-    Fields, Hop, Trail, client_host, client_proto, join_cookies, request_upgrade, strip_hop_by_hop,
+    Fields, Hop, Trail, client_host, client_proto, count_hop, join_cookies, request_upgrade,
+    strip_hop_by_hop,
 };
 use http_rules::request_id;
 use http_rules::trace::{TRACEPARENT, TRACESTATE, TraceContext};
@@ -82,6 +83,9 @@ pub(crate) fn call(
     });
     if heads.has(Heads::HOP_BY_HOP) {
         strip_hop_by_hop(&mut headers);
+    }
+    if heads.has(Heads::HOPS) {
+        count_hop(&draft.parts.method, &mut headers);
     }
     if draft.parts.version == Version::HTTP_2 {
         join_cookies(&mut headers);

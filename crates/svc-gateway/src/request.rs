@@ -11,7 +11,7 @@ use http::header::{HOST, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response};
 use http_rules::authority::Authority;
-use http_rules::forward::agrees_to_upgrade;
+use http_rules::forward::{agrees_to_upgrade, hops_left};
 use http_rules::{deadline, framing};
 use kernel::fetch::Spot;
 use tokio::time::Instant;
@@ -98,6 +98,9 @@ async fn travel(
     let length = length.transpose()?.flatten();
     permit(&plan, route, &authority, caller, parts, length)?;
     let standing = charge(&plan, route, caller, journey.began)?;
+    if journey.heads.has(Heads::HOPS) && hops_left(&parts.method, &parts.headers) == Some(0) {
+        return Ok(respond::nothing_said());
+    }
     let backend = match &route.target {
         Target::Upstreams(split) => split.choose(|| fastrand::u64(..)),
         Target::Redirect(redirect) => {
