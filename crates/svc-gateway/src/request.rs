@@ -274,12 +274,11 @@ impl Draft {
     }
 }
 
-/// The authority, where the `Host` header does not say the same already.
+/// The authority, where the `Host` header does not say the same already. Who says none is sent on to an endpoint under
+/// the endpoint's own.
 fn own_host(authority: &Authority<'_>, parts: &Parts) -> Option<HeaderValue> {
     // Only then it can be from anywhere else.
-    if parts.uri.authority().is_none() && !authority.text.is_empty() {
-        return None;
-    }
+    parts.uri.authority()?;
     let said = parts.headers.get(HOST);
     let same = said.is_some_and(|host| host.as_bytes() == authority.text.as_bytes());
     // What was checked as an authority is always a value.
