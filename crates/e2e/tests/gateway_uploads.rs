@@ -1,9 +1,19 @@
 //! Uploads that are too slow, too long or cut short: never a whole request for the upstream.
 
 use e2e::gateway::{Gateway, PATIENCE, assert_refusal, to};
-use std::net::SocketAddr;
+use e2e::site::request;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+use testkit::http;
 use testkit::upstream::{Upstream, filler};
+use tokio::net::TcpListener;
 
 /// Nothing is concluded from failures: each case is to be seen by itself.
 const NO_BREAKER: &str = "[gateway.upstreams.main.breaker]\nsamples = 100000";
@@ -107,4 +117,55 @@ async fn a_truncated_upload_never_becomes_a_request_and_gives_its_place_back() {
     let whole = whole_requests(&upstream);
     assert!(whole.iter().all(|target| target == "/next"), "{whole:?}");
     assert_eq!(whole.len(), 6);
+}
+
+/// An HTTP/2 origin with prior knowledge, and how many bodies have come to it whole.
+async fn counting() -> (SocketAddr, Arc<AtomicU32>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+    let listener = listener.expect("a port");
+    let addr = listener.local_addr().expect("an address");
+    let whole = Arc::new(AtomicU32::new(0));
+    let count = whole.clone();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let count = count.clone();
+            let service = service_fn(move |request: Request<Incoming>| {
+                let count = count.clone();
+                async move {
+                    let body = request.into_body().collect().await?;
+                    count.fetch_add(1, Ordering::Relaxed);
+                    Ok::<_, hyper::Error>(Response::new(Full::new(body.to_bytes())))
+                }
+            });
+            let served = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+                .serve_connection(TokioIo::new(stream), service);
+            tokio::spawn(served);
+        }
+    });
+    (addr, whole)
+}
+
+// req: GW-10, GW-15
+// attack: D-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_came_of_a_body_that_broke_off_is_not_sent_again_as_all_of_it() {
+    let (origin, whole) = counting().await;
+    let section = format!(
+        "[gateway.limits]\nbody_bytes = 1000\n{}",
+        to(origin, "protocol = \"http2\"")
+    );
+    let gateway = Gateway::start(&section).await;
+    let chunk = format!("64\r\n{}\r\n", "x".repeat(100));
+    let put = |times: usize, end: &str| {
+        let body = format!("{}{end}", chunk.repeat(times));
+        request("PUT", "/t", "transfer-encoding: chunked\r\n", &body)
+    };
+    let last = "0\r\n\r\n";
+    let answer = http::exchange(gateway.door, &put(10, last), PATIENCE).await;
+    assert_eq!(answer.expect("an answer").status, 200);
+    let answer = http::exchange(gateway.door, &put(11, last), PATIENCE).await;
+    assert_refusal(&answer.expect("an answer"), 413, "body-too-large");
+    let answer = http::exchange(gateway.door, &put(1, "no chunk\r\n"), PATIENCE).await;
+    assert_refusal(&answer.expect("an answer"), 400, "body-broken");
+    assert_eq!(whole.load(Ordering::Relaxed), 1);
 }

@@ -131,10 +131,15 @@ impl Body for Kept {
             return Poll::Ready(Some(Ok(Frame::trailers(trailers.clone()))));
         }
         let frame = ready!(Pin::new(&mut *inside.intake).poll_frame(cx));
-        if let Some(Ok(frame)) = &frame {
-            inside.keep(frame);
-            this.at = inside.gone.len();
-            this.ended = frame.is_trailers();
+        match &frame {
+            Some(Ok(frame)) => {
+                inside.keep(frame);
+                this.at = inside.gone.len();
+                this.ended = frame.is_trailers();
+            }
+            // It has no end: what has gone of it would be taken for all of it.
+            Some(Err(_)) => inside.forget(),
+            None => {}
         }
         Poll::Ready(frame)
     }

@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use super::*;
 
 /// Comes in these pieces.
-struct Pieces(VecDeque<Frame<Bytes>>);
+struct Pieces(VecDeque<Result<Frame<Bytes>, UploadError>>);
 
 impl Body for Pieces {
     type Data = Bytes;
@@ -17,7 +17,7 @@ impl Body for Pieces {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, UploadError>>> {
-        Poll::Ready(self.0.pop_front().map(Ok))
+        Poll::Ready(self.0.pop_front())
     }
 }
 
@@ -25,14 +25,18 @@ impl Body for Pieces {
 fn kept(pieces: &[usize], trailers: bool) -> Kept {
     let data = |(index, length): (usize, &usize)| {
         let letter = b'a' + index as u8;
-        Frame::data(Bytes::from(vec![letter; *length]))
+        Ok(Frame::data(Bytes::from(vec![letter; *length])))
     };
     let mut frames: VecDeque<_> = pieces.iter().enumerate().map(data).collect();
     if trailers {
         let mut fields = HeaderMap::new();
         fields.insert("x-sum", http::HeaderValue::from_static("7"));
-        frames.push_back(Frame::trailers(fields));
+        frames.push_back(Ok(Frame::trailers(fields)));
     }
+    made_of(frames)
+}
+
+fn made_of(frames: VecDeque<Result<Frame<Bytes>, UploadError>>) -> Kept {
     let by = kernel::clock::now() + Duration::from_secs(60);
     let upload = Upload::fed(Pieces(frames));
     Kept::new(Box::new(Intake::new(upload, 1 << 20, by)))
@@ -75,6 +79,18 @@ async fn who_read_before_gets_no_end_that_could_be_taken_for_the_bodys() {
     assert!(first.frame().await.unwrap().is_err());
     assert!(first.frame().await.is_none());
     assert_eq!(read(second).await.0, "aaabb");
+}
+
+// req: GW-10, GW-15
+#[tokio::test]
+async fn a_body_that_broke_off_does_not_go_again_as_if_it_were_whole() {
+    let data = Frame::data(Bytes::from_static(b"aaa"));
+    let kept = made_of([Ok(data), Err(UploadError::TooSlow)].into());
+    let mut first = kept.again();
+    first.frame().await.unwrap().unwrap();
+    assert!(kept.is_whole());
+    assert!(first.frame().await.unwrap().is_err());
+    assert!(!kept.is_whole());
 }
 
 // req: GW-10
