@@ -33,13 +33,14 @@ async fn a_body_is_no_longer_than_allowed_whether_it_says_so_or_not() {
             )
         }
     };
-    let chunked = |size: usize, times: usize| {
+    let chunked_by = |method: &'static str, size: usize, times: usize| {
         move |_: &str| {
             let chunk = format!("{size:x}\r\n{}\r\n", "x".repeat(size));
             let body = format!("{}0\r\n\r\n", chunk.repeat(times));
-            request("POST", "/t", "transfer-encoding: chunked\r\n", &body)
+            request(method, "/t", "transfer-encoding: chunked\r\n", &body)
         }
     };
+    let chunked = |size: usize, times: usize| chunked_by("POST", size, times);
     let whole = || Passes(meant("POST", "/t").body("x".repeat(1000)));
     site.check(cases(&whole(), ["as long as allowed"], sized(1000)))
         .await;
@@ -59,6 +60,9 @@ async fn a_body_is_no_longer_than_allowed_whether_it_says_so_or_not() {
     site.check(cases(&crossing, ["one chunk too many"], chunked(1, 1001)))
         .await;
     site.check(cases(&crossing, ["chunks without end"], chunked(500, 2000)))
+        .await;
+    let put = chunked_by("PUT", 100, 11);
+    site.check(cases(&crossing, ["what could be asked twice"], put))
         .await;
 
     // Who asks first is told before it sends anything, and not to go on.

@@ -15,6 +15,7 @@ use http_rules::forward::strip_trailers;
 use tokio::time::Instant;
 
 use crate::backend::Backend;
+use crate::forward::may_repeat;
 use crate::kept::Kept;
 use crate::plan::Route;
 use crate::reject::Refusal;
@@ -116,14 +117,21 @@ pub(crate) async fn take_in(
                 verdict: None,
             })
         }
-        _ => Ok(Taken {
+        length => Ok(Taken {
             verdict: Some(intake.verdict()),
-            payload: match backend.shares {
+            payload: match backend.shares || may_go_again(draft, length, route) {
                 true => Payload::Kept(Kept::new(Box::new(intake))),
                 false => Payload::Stream(Box::new(intake)),
             },
         }),
     }
+}
+
+/// Whether a body that is still coming may be small, of a request that may be sent twice.
+fn may_go_again(draft: &Draft, length: Option<u64>, route: &Route) -> bool {
+    let parts = &draft.parts;
+    length.is_none_or(|length| length <= KEPT_BYTES)
+        && may_repeat(&parts.method, &parts.headers, route)
 }
 
 /// Whether it takes as long as there is nothing to say: that is the custom of calls.
