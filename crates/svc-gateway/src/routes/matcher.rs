@@ -150,7 +150,27 @@ fn path(text: &RouteText) -> Result<PathMatch, MatcherError> {
     }
 }
 
+/// Whether it asks for what no path has in its canonical form.
+fn is_misspelled(pattern: &str) -> bool {
+    let behind = pattern.split('%').skip(1);
+    let mut escapes = behind.filter_map(|behind| behind.as_bytes().first_chunk::<2>());
+    let never = |escape: &[u8; 2]| {
+        let [high, low] = escape.map(|digit| char::from(digit).to_digit(16));
+        let byte = high.zip(low).map(|(high, low)| (high << 4 | low) as u8);
+        let needless = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        byte.is_some_and(|byte| needless(byte) || escape.iter().any(u8::is_ascii_lowercase))
+    };
+    !pattern.is_ascii() || escapes.any(never)
+}
+
 fn regex(pattern: &str) -> Result<Regex, MatcherError> {
+    if is_misspelled(pattern) {
+        return Err(MatcherError {
+            key: "regex",
+            what: format!("`{pattern}`: no path is compared in this spelling"),
+            remedy: "write é as %C3%A9, in capitals, and letters, digits and -._~ as they are",
+        });
+    }
     let whole = format!("^(?:{pattern})$");
     let built = regex::RegexBuilder::new(&whole)
         .size_limit(REGEX_BYTES)

@@ -205,6 +205,12 @@ fn what_cannot_match_is_refused_when_it_is_read() {
     };
     assert_eq!(wrong(regex("(")), "regex");
     assert_eq!(wrong(regex("(a{1000}){1000}")), "regex");
+    for misspelled in ["/café", "/a%2fb", "/%7Ejoe/.*", "/%61dmin", "/%c3."] {
+        assert_eq!(wrong(regex(misspelled)), "regex", "{misspelled}");
+    }
+    for spelled in ["/caf%C3%A9", "/a%2F[b-f]", "/%[0-9A-F]{2}", "/a%+f", "/%"] {
+        assert!(Matcher::compile(&regex(spelled)).is_ok(), "{spelled}");
+    }
     let methods = RouteText {
         methods: vec!["get".to_owned()],
         ..RouteText::default()
