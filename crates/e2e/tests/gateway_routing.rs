@@ -8,12 +8,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use e2e::gateway::{Gateway, PATIENCE, assert_refusal, program};
+use e2e::gateway::{Gateway, PATIENCE, assert_refusal};
+use e2e::readiness::Watch;
 use e2e::wait::eventually;
-use e2e::{START, readiness::Watch};
 use testkit::http::{self, request_bytes};
 use testkit::load::{Load, Stream};
-use testkit::process::Port;
 use testkit::upstream::{Reply, Upstream};
 
 /// Header lines.
@@ -412,37 +411,4 @@ async fn an_endpoint_may_be_a_name() {
     for _ in 0..20 {
         assert_eq!(gateway.get("/").await.text(), "here");
     }
-}
-
-// req: GW-20
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_strict_boot_waits_for_its_upstreams_and_another_says_that_it_lacks_them() {
-    let (admin, place) = (Port::reserve().unwrap(), Port::reserve().unwrap());
-    let section = |strict: bool| {
-        format!(
-            "strict_boot = {strict}\n[[gateway.routes]]\nupstream = \"main\"\n\
-             [gateway.upstreams.main]\nendpoints = [\"http://{}\"]\n\
-             health = {{ path = \"/health\", every_ms = 50, timeout_ms = 500, up_after = 1 }}\n",
-            place.addr()
-        )
-    };
-    let listen = format!("admin.listen={}", admin.addr());
-    let strict = program(&section(true)).arg("--set").arg(&listen);
-    let strict = strict.start().unwrap();
-    let mut watch = Watch::start(admin.addr());
-    watch.is("unready", START).await;
-    tokio::time::sleep(ms(1000)).await;
-    assert_eq!(
-        http::get(admin.addr(), "/readyz").await.unwrap().status,
-        503,
-        "no traffic before its upstream is there"
-    );
-    let origin = Upstream::bind(place.addr()).await.unwrap();
-    watch.is("ready", PATIENCE).await;
-    drop((watch, strict, origin));
-
-    let other = Gateway::start(&section(false)).await;
-    let mut watch = Watch::start(other.admin);
-    watch.is("degraded", PATIENCE).await;
-    assert_refusal(&other.get("/").await, 503, "no-endpoint");
 }

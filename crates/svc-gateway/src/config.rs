@@ -47,7 +47,8 @@ pub struct GatewayText {
     /// Workers of the pool; each runs many requests at once.
     #[schemars(range(min = 1, max = 1024), extend("x-reload" = "restart"))]
     pub workers: usize,
-    /// Checks every upstream before the node says it is ready.
+    /// Checks every upstream before the node says it is ready for the first time: by its `health`, and that a
+    /// connection to one of its endpoints can be opened. What fails later makes the node degraded.
     pub strict_boot: bool,
     /// Networks whose `X-Forwarded-*`, `Forwarded`, PROXY protocol and tenant header are believed. Where the client is
     /// stands in `X-Forwarded-For`, or in `Forwarded` where there is none.

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
@@ -27,6 +28,8 @@ pub struct Gateway {
     plan: ArcSwap<Plan>,
     plain: ArcSwap<DoorSettings>,
     secure: ArcSwap<DoorSettings>,
+    /// It has once been said to be ready: a strict boot is over.
+    pub(crate) booted: AtomicBool,
 }
 
 impl Gateway {
@@ -40,6 +43,7 @@ impl Gateway {
             plan: ArcSwap::from_pointee(plan),
             plain: ArcSwap::from_pointee(plain),
             secure: ArcSwap::from_pointee(secure),
+            booted: AtomicBool::new(false),
         }))
     }
 

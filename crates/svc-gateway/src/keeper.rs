@@ -1,6 +1,7 @@
 //! Looks after what the gateway stands on: its upstreams, its certificates. Follows the plan as it changes.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use hashbrown::HashMap;
@@ -56,6 +57,8 @@ struct Kept {
     pool: Arc<Pool>,
     enough: Arc<Notify>,
     task: Task<()>,
+    /// One of its endpoints has taken a connection, where a strict boot waits for that.
+    reached: Arc<AtomicBool>,
 }
 
 impl Drop for Kept {
@@ -175,24 +178,53 @@ impl Keeper<'_> {
     fn tend(&self, name: String, pool: Arc<Pool>) -> Kept {
         let enough = Arc::new(Notify::new());
         let (standings, kept, told) = (self.standings.clone(), pool.clone(), enough.clone());
+        let reached = Arc::new(AtomicBool::new(!self.boots_strictly()));
+        let found = reached.clone();
         let task = self.spawner.spawn(async move {
             let say = |standing| {
                 standings.lock().insert(name.clone(), standing);
             };
+            let reach = async {
+                if !found.load(Ordering::Relaxed) {
+                    kept.reach().await;
+                    found.store(true, Ordering::Relaxed);
+                }
+                std::future::pending().await
+            };
             tokio::select! {
                 () = kept.tend(say) => {}
+                () = reach => {}
                 () = told.notified() => {}
             }
         });
-        Kept { pool, enough, task }
+        Kept {
+            pool,
+            enough,
+            task,
+            reached,
+        }
     }
 
-    /// Says whether all is well: with a strict boot not before every upstream is.
+    /// Whether it has yet to find everything well before it is ready. Nobody is served better by a node that goes
+    /// away later, for one upstream of many.
+    fn boots_strictly(&self) -> bool {
+        self.gateway.plan().text.strict_boot && !self.gateway.booted.load(Ordering::Relaxed)
+    }
+
+    fn is_reached(&self, upstream: &str) -> bool {
+        let kept = self.kept.get(upstream);
+        kept.is_some_and(|kept| kept.reached.load(Ordering::Relaxed))
+    }
+
+    /// Says whether all is well: with a strict boot not before every upstream has been.
     fn speak(&self) {
-        let plan = self.gateway.plan();
+        let (plan, strict) = (self.gateway.plan(), self.boots_strictly());
         let standings = self.standings.lock().clone();
         let lacking = plan.backends.iter().find_map(|backend| {
             let what = match standings.get(&backend.name) {
+                Some(Standing::Well) if strict && !self.is_reached(&backend.name) => {
+                    "no endpoint can be connected to"
+                }
                 Some(Standing::Well) => return None,
                 Some(Standing::Lacking(what)) => what,
                 None => "not known yet",
@@ -212,10 +244,11 @@ impl Keeper<'_> {
                 None => ready.ready(),
                 Some(error) => ready.degraded(format!("certificates: {error}")),
             },
-            Some(what) if plan.text.strict_boot => ready.unready(what),
+            Some(what) if strict => return ready.unready(what),
             Some(_) if standings.len() < plan.backends.len() => ready.ready(),
             Some(what) => ready.degraded(what),
         }
+        self.gateway.booted.store(true, Ordering::Relaxed);
     }
 
     /// Takes over certificates whose files have changed, and tries again while they cannot be: what is missing may be

@@ -9,6 +9,7 @@ use futures_util::future::join_all;
 use kernel::clock;
 use kernel::tree::{Context, Failure};
 
+use crate::channel;
 use crate::endpoint::{Endpoint, EndpointId};
 use crate::health::{self, Streak};
 use crate::pool::Pool;
@@ -17,6 +18,8 @@ use crate::spec::{EndpointSpec, Health};
 
 /// How often idle connections are looked at.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
+/// How often endpoints that could not be connected to are tried again.
+const REACH_EVERY: Duration = Duration::from_millis(250);
 /// How long who does nothing at the moment waits to see whether that has changed.
 const AT_REST: Duration = Duration::from_secs(3600);
 
@@ -52,6 +55,19 @@ impl Pool {
             () = self.keep_resolving(&known, &say) => {}
             () = self.keep_asking(&known, &say) => {}
             () = self.keep_sweeping() => {}
+        }
+    }
+
+    /// Waits until one of the endpoints has taken a connection, TLS included.
+    pub async fn reach(&self) {
+        loop {
+            let fleet = self.fleet().clone();
+            let until = clock::now() + fleet.spec.connect_timeout;
+            let opened = fleet.endpoints.iter().map(|one| channel::open(one, until));
+            if join_all(opened).await.iter().any(Result::is_ok) {
+                return;
+            }
+            tokio::time::sleep(REACH_EVERY).await;
         }
     }
 
