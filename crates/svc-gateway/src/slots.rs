@@ -144,8 +144,8 @@ impl Slots {
             if sparse && self.take_kept_back() {
                 return Ok(self.place(None, work, sparse, asked_at));
             }
-            if !sparse && self.is_hopeless(work, asked_at) {
-                return Err(Refused::TenantFull);
+            if !sparse && let Some(refused) = self.hopeless(work, asked_at) {
+                return Err(refused);
             }
         }
         let until = asked_at + self.longest_wait;
@@ -219,18 +219,20 @@ impl Slots {
         free
     }
 
-    /// Whether it would wait for longer than anybody may: better told at once. Fewer than a turn brings may always
-    /// wait, or who has a turn could not use it; unless nobody else has a place that could come free meanwhile.
-    fn is_hopeless(&self, work: Work, now: Duration) -> bool {
+    /// Why it would wait for longer than anybody may, if it would: better told at once. Fewer than a turn brings may
+    /// always wait, or who has a turn could not use it; unless nobody else has a place that could come free meanwhile.
+    fn hopeless(&self, work: Work, now: Duration) -> Option<Refused> {
         let (tenants, tenant) = (&self.tenants, work.tenant);
         let beyond = |wait: Option<Duration>, part| {
             wait.is_some_and(|wait| wait > self.longest_wait.mul_f64(part))
         };
         let foreseen = || beyond(tenants.place_free_in(tenant, now), FORESIGHT);
         if tenants.waiting(tenant) < self.turn(work) {
-            return tenants.running(tenant) as usize >= self.queue.in_use() && foreseen();
+            let alone = tenants.running(tenant) as usize >= self.queue.in_use();
+            return (alone && foreseen()).then_some(Refused::Expired);
         }
-        beyond(tenants.wait_expected(tenant), HOPE) || foreseen()
+        let hopeless = beyond(tenants.wait_expected(tenant), HOPE) || foreseen();
+        hopeless.then_some(Refused::TenantFull)
     }
 
     /// How many may go in one turn, as far as that is worth waiting for.

@@ -257,6 +257,26 @@ async fn who_is_refused_is_told_at_once_also_where_work_takes_longer_than_anybod
     assert_eq!(count(&polite.told_at_once) + count(&polite.told_late), 0);
 }
 
+// req: GW-07, GW-08
+#[tokio::test(start_paused = true)]
+async fn who_would_wait_too_long_behind_its_own_only_request_is_not_told_that_too_many_wait() {
+    let slots = slots(1);
+    let enter = || {
+        let (now, work) = (slots.timeline.now(), Work::of(Class::AUTHED, 1));
+        slots.enter(work, USUAL, now)
+    };
+    let long = Duration::from_secs(20);
+    let place = enter().await.unwrap();
+    tokio::time::sleep(long).await;
+    let now = slots.timeline.now();
+    slots.leave(place, Some(Outcome::Success), 0, 1, USUAL, now);
+    let _place = enter().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let asked = tokio::time::Instant::now();
+    assert_eq!(enter().await.map(drop), Err(Refused::Expired));
+    assert_eq!(asked.elapsed(), Duration::ZERO, "at once");
+}
+
 // req: FQ-01, AC-05
 #[tokio::test(start_paused = true)]
 async fn who_takes_long_has_no_more_of_the_places_than_who_asks_often() {
