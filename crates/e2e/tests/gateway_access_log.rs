@@ -46,6 +46,35 @@ fn number(line: &Value, name: &str) -> f64 {
         .unwrap_or_else(|| panic!("{name}: {line}"))
 }
 
+// req: GW-18
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_body_of_a_refusal_is_counted_like_any_other() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set_default(Reply::default().body("answer"));
+    let section = format!(
+        "[[gateway.routes]]\npath = \"/here\"\nupstream = \"main\"\n\
+         [gateway.upstreams.main]\nendpoints = [\"http://{}\"]\n{ALL}",
+        upstream.addr()
+    );
+    let gateway = Gateway::start(&section).await;
+    gateway.get("/here").await;
+    let refused = gateway.get("/elsewhere").await;
+    assert!(!refused.body.is_empty());
+    let head = request_bytes("HEAD", "gate.test", "/nowhere", &[], b"");
+    let mut client = gateway.connect().await;
+    client.send(&head).await.unwrap();
+    client.read_until_close(ms(200)).await;
+    drop(client);
+    let lines = lines(&gateway).await;
+    let bytes = |path: &str| {
+        let line = lines.iter().find(|line| line["path"] == path);
+        number(line.unwrap_or_else(|| panic!("{path}: {lines:?}")), "bytes")
+    };
+    assert_eq!(bytes("/here"), 6.0);
+    assert_eq!(bytes("/elsewhere"), refused.body.len() as f64);
+    assert_eq!(bytes("/nowhere"), 0.0);
+}
+
 /// Reads a head, up to its empty line.
 async fn head(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();

@@ -303,9 +303,16 @@ impl Journey {
         self.settle(worked_on.then_some(Outcome::Success));
     }
 
-    /// It ends here, for this reason.
-    pub(crate) fn refused(&mut self, refusal: &Refusal) {
+    /// It ends here, for this reason, which is told in so many bytes.
+    pub(crate) fn refused(&mut self, refusal: &Refusal, bytes: usize) {
         self.look();
+        if self
+            .asked
+            .as_ref()
+            .is_some_and(|(method, _)| method != Method::HEAD)
+        {
+            self.bytes = bytes as u64;
+        }
         self.note_wait();
         self.status = refusal.status();
         self.reason = refusal.reason();

@@ -138,12 +138,12 @@ pub(crate) fn elsewhere(
 
 /// Says no, and why.
 pub(crate) fn refusal(mut journey: Box<Journey>, refusal: Refusal) -> Response<Answer> {
-    journey.refused(&refusal);
     let id = journey.id.to_str().unwrap_or("");
     let mut response = problem(&refusal, id);
     if journey.heads.has(Heads::CALL) {
         response = grpc::refusal(&refusal, response);
     }
+    journey.refused(&refusal, response.body().len());
     let mut response = response.map(Answer::Whole);
     response
         .headers_mut()
