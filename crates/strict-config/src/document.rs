@@ -155,7 +155,10 @@ fn collect_secrets(
                 collect_secrets(of, item, format!("{path}[{index}]"), secrets);
             }
         }
-        (_, Body::Text(text)) if shape.secret || shape.url && has_hidden(text) => {
+        // An empty secret is one that is not set.
+        (_, Body::Text(text))
+            if shape.secret && !text.is_empty() || shape.url && has_hidden(text) =>
+        {
             secrets.insert(path, Secret::from(text.as_str().to_owned()));
         }
         _ => {}

@@ -46,6 +46,13 @@ fn the_token_is_shown_nowhere() {
     assert!(!shown.contains("hunter2"), "{shown}");
 }
 
+// req: KN-14
+#[test]
+fn a_secret_that_is_not_set_is_the_same_as_an_empty_one() {
+    let (empty, absent) = (from("[admin]\ntoken = ''\n").unwrap(), from("").unwrap());
+    assert_eq!((absent.diff(&empty), empty.diff(&absent)), (vec![], vec![]));
+}
+
 // req: KN-13
 #[test]
 fn what_urls_hide_is_shown_nowhere() {
