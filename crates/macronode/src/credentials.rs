@@ -9,6 +9,7 @@ use passport::{
     Verifier, is_tenant, random,
 };
 use serde_json::{Value, json};
+use svc_gateway::metrics::CLASSES;
 
 use crate::cli::{AttenuateArgs, ConfigArgs, InspectArgs, KeyCommand, MintArgs, PassportCommand};
 use crate::config::load_config;
@@ -99,12 +100,28 @@ fn root(args: &ConfigArgs) -> Result<Option<Root>, Refused> {
 fn mint(args: &MintArgs, now: UnixSeconds) -> Result<String, Refused> {
     let missing = "the config has no [gateway.identity.passport] with a root_key; name one with --config FILE";
     let root = root(&args.config)?.ok_or((Exit::Config, missing.to_owned()))?;
+    known(&args.classes)?;
     let grant = Grant {
         classes: args.classes.clone(),
         tags: args.tags.clone(),
         ..Grant::to(&args.tenant, after(now, args.lasts))
     };
     minted(&root.key, drawn()?, grant)
+}
+
+/// A gateway refuses a passport with a class that it does not have.
+fn known(classes: &[String]) -> Result<(), Refused> {
+    match classes
+        .iter()
+        .find(|class| !CLASSES.contains(&class.as_str()))
+    {
+        None => Ok(()),
+        Some(other) => Err(usage(format!(
+            "there is no class `{}`; known are: {}",
+            plain(other),
+            CLASSES.join(", ")
+        ))),
+    }
 }
 
 fn minted(root: &RootKey, nonce: [u8; 16], grant: Grant) -> Result<String, Refused> {
@@ -184,7 +201,7 @@ const GOOD: &str = "good now";
 
 fn verify(root: Root, text: &str, now: UnixSeconds) -> Result<String, Refused> {
     let settings = passport::Settings {
-        classes: svc_gateway::metrics::CLASSES.map(str::to_owned).to_vec(),
+        classes: CLASSES.map(str::to_owned).to_vec(),
         roots: vec![root],
         ..passport::Settings::default()
     };

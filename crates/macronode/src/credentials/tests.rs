@@ -124,6 +124,22 @@ fn a_narrowed_passport_says_so_and_stays_genuine() {
     assert_ne!(verify(root_key(), &narrower, late).unwrap(), GOOD);
 }
 
+// req: GW-12
+#[test]
+fn a_class_that_no_gateway_has_is_a_mistake_of_the_command_line() {
+    let classes =
+        |words: &[&str]| known(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
+    assert_eq!(classes(&["internal", "authed", "anon"]), Ok(()));
+    for words in [&["bogus"][..], &["authed", "bogus"]] {
+        let (exit, why) = classes(words).unwrap_err();
+        assert_eq!(exit, Exit::Usage);
+        assert!(
+            why.contains("`bogus`; known are: anon, authed, internal"),
+            "{why}"
+        );
+    }
+}
+
 #[test]
 fn what_cannot_be_done_is_a_mistake_of_the_command_line() {
     let text = fresh(&[], &[]);
