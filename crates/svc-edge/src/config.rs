@@ -40,8 +40,9 @@ pub struct EdgeText {
         extend("x-url" = true, "x-allowed" = "a URL without query, such as https://tiles.example.org")
     )]
     pub public_url: Option<String>,
-    /// Packs by name. Files that are replaced are taken over by themselves.
-    #[schemars(length(max = 100_000))]
+    /// Packs by name; a file of 50,000 values has room for no more, `pack_dirs` have. Files that are replaced are taken
+    /// over by themselves.
+    #[schemars(length(max = 16_666))]
     pub packs: Vec<PackText>,
     /// Directories whose packs are all served, each by the name of its file. Followed as files come and go.
     #[schemars(length(max = 64), inner(length(min = 1, max = 4096)))]

@@ -70,7 +70,7 @@ pub struct GatewayText {
     /// Weights of the classes: callers without identity are `anon`, others `authed` unless their tenant says more.
     pub classes: ClassesText,
     /// What is known of tenants by name; others have weight 1 in their class.
-    #[schemars(length(max = 100_000))]
+    #[schemars(length(max = 50_000))]
     pub tenants: BTreeMap<String, TenantText>,
     /// Rates.
     pub quota: QuotaText,

@@ -18,16 +18,16 @@ pub struct IdentityText {
     /// The header of API keys, `x-api-key` unless set. Without `keys` it is the upstream's and passed on.
     #[schemars(length(min = 1, max = 64))]
     pub key_header: Option<String>,
-    /// API keys, by their hashes (`macronode key new` makes one).
-    #[schemars(length(max = 100_000))]
+    /// API keys, by their hashes (`macronode key new` makes one). A file of 1 MiB has room for no more.
+    #[schemars(length(max = 11_000))]
     pub keys: Vec<ApiKeyText>,
     /// Tokens of an identity provider. They may be used from a minute before `nbf` until a minute after `exp`: clocks
     /// differ.
     pub jwt: Option<JwtText>,
     /// Capability tokens of our own.
     pub passport: Option<PassportText>,
-    /// Whose client certificates are whose.
-    #[schemars(length(max = 100_000))]
+    /// Whose client certificates are whose. A file of 50,000 values has room for no more.
+    #[schemars(length(max = 16_666))]
     pub certificates: Vec<SubjectText>,
 }
 
@@ -121,7 +121,7 @@ fn subject() -> String {
 pub struct PassportText {
     /// The root key they are made with: 64 hexadecimal digits.
     pub root_key: Secret,
-    /// Name of the root key, so that a new one can be brought in beside it.
+    /// Name of the root key, which passports carry. There is one: those made with another are refused.
     #[serde(default = "root")]
     #[schemars(length(min = 1, max = 32))]
     pub key_id: String,
