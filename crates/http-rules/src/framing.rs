@@ -143,6 +143,11 @@ impl<'a> Seen<'a> {
     }
 }
 
+/// Whether a request with a header of this name is refused, since others may read it as another name.
+pub fn is_refused(name: &HeaderName) -> bool {
+    alias(name).is_some_and(|alias| alias != Alias::Dot)
+}
+
 /// Case matters in a method, but not to everybody behind: what is denied in capitals would pass in others.
 fn method(method: &Method) -> Result<(), Bad> {
     const KNOWN: &[&str] = &["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];

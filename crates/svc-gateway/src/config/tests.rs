@@ -36,6 +36,21 @@ fn two_lines_make_a_proxy() {
     assert_eq!(mistakes(TO), "");
 }
 
+#[test]
+fn what_may_have_a_meaning_is_not_refused() {
+    for text in [
+        "routes = [{ upstream = 'main', regex = 'a?/b' }]",
+        "routes = [{ upstream = 'main', regex = 'a|/b' }]",
+        "routes = [{ upstream = 'main', regex = '.*' }]",
+        "routes = [{ upstream = 'main', regex = '^/a$' }]",
+        "routes = [{ upstream = 'main', headers = { 'acme.id' = '1' } }]",
+        "identity.key_header = 'acme.key-id'",
+        "policy.rules = [{ verdict = 'deny', methods = ['TRACE'] }]",
+    ] {
+        assert_eq!(mistakes(&format!("{TO}{text}\n")), "", "{text}");
+    }
+}
+
 // attack: I-02, I-03
 #[test]
 fn what_contradicts_is_told_with_its_place_and_what_to_do() {
@@ -55,6 +70,36 @@ fn what_contradicts_is_told_with_its_place_and_what_to_do() {
         ),
         ("identity.tenant_header = 'x-tenant'", "trusted hops only"),
         ("identity.tenant_header = 'x tenant'", "no header name"),
+        (
+            "identity.tenant_header = 'x_tenant'",
+            "`x_tenant` is refused",
+        ),
+        (
+            "identity.key_header = 'x.api.key'",
+            "`x.api.key` is refused",
+        ),
+        ("identity.tenant_header = 'host'", "where a request goes"),
+        ("identity.key_header = 'content-length'", "how it is framed"),
+        (
+            "identity.key_header = 'transfer-encoding'",
+            "how it is framed",
+        ),
+        (
+            "routes = [{ upstream = 'main', methods = ['GET', 'TRACE'] }]",
+            "with TRACE is refused before any route",
+        ),
+        (
+            "routes = [{ upstream = 'main', methods = ['CONNECT'] }]",
+            "with CONNECT is refused before any route",
+        ),
+        (
+            "routes = [{ upstream = 'main', headers = { a_b = '1' } }]",
+            "`a_b` is refused before any route",
+        ),
+        (
+            "routes = [{ upstream = 'main', regex = 'api/.*' }]",
+            "begin it with a slash",
+        ),
         ("identity.keys = [{ tenant = 'a', hash = 'x' }]", "71"),
         (
             "identity.passport = { root_key = 'short' }",

@@ -1,6 +1,7 @@
 //! What a route asks of a request, checked when it is read.
 
 use http::{HeaderName, Method};
+use http_rules::framing::is_refused;
 use http_rules::path::BadPath;
 use regex::Regex;
 use strict_config::Secret;
@@ -59,10 +60,10 @@ impl Matcher {
                 remedy: "write a name such as api.example.com or *.example.com, without port",
             })?,
             path: path(text)?,
-            methods: methods(&text.methods).map_err(|what| MatcherError {
+            methods: asked(&text.methods).map_err(|what| MatcherError {
                 key: "methods",
                 what,
-                remedy: "write methods in capitals, such as GET",
+                remedy: "write methods in capitals, such as GET, without CONNECT and TRACE",
             })?,
             headers: headers(text)?,
         })
@@ -120,6 +121,20 @@ pub(crate) fn methods(texts: &[String]) -> Result<Vec<Method>, String> {
     texts.iter().map(method).collect()
 }
 
+/// The methods of requests that a route can get.
+fn asked(texts: &[String]) -> Result<Vec<Method>, String> {
+    let methods = methods(texts)?;
+    match { &methods }
+        .iter()
+        .find(|method| matches!(**method, Method::CONNECT | Method::TRACE))
+    {
+        None => Ok(methods),
+        Some(method) => Err(format!(
+            "a request with {method} is refused before any route is asked"
+        )),
+    }
+}
+
 fn path(text: &RouteText) -> Result<PathMatch, MatcherError> {
     let rooted = |key, path: &String| match http_rules::path::canonical(path) {
         Ok(path) => Ok(path.into_owned()),
@@ -171,6 +186,13 @@ fn regex(pattern: &str) -> Result<Regex, MatcherError> {
             remedy: "write é as %C3%A9, in capitals, and letters, digits and -._~ as they are",
         });
     }
+    if is_rootless(pattern) {
+        return Err(MatcherError {
+            key: "regex",
+            what: format!("`{pattern}` matches whole paths, and no path begins like it"),
+            remedy: "begin it with a slash",
+        });
+    }
     let whole = format!("^(?:{pattern})$");
     let built = regex::RegexBuilder::new(&whole)
         .size_limit(REGEX_BYTES)
@@ -182,6 +204,14 @@ fn regex(pattern: &str) -> Result<Regex, MatcherError> {
     })
 }
 
+/// Whether all it matches begins with a letter or a digit, as far as its first two characters say so for certain.
+fn is_rootless(pattern: &str) -> bool {
+    let mut begin = pattern.strip_prefix('^').unwrap_or(pattern).chars();
+    let (first, second) = (begin.next(), begin.next());
+    let may_be_left_out = matches!(second, Some('*' | '?' | '{'));
+    first.is_some_and(char::is_alphanumeric) && !may_be_left_out && !pattern.contains('|')
+}
+
 fn headers(text: &RouteText) -> Result<Vec<(HeaderName, Option<String>)>, MatcherError> {
     let header = |(name, value): (&String, &Secret)| {
         let parsed = name.parse::<HeaderName>().map_err(|_| MatcherError {
@@ -189,8 +219,17 @@ fn headers(text: &RouteText) -> Result<Vec<(HeaderName, Option<String>)>, Matche
             what: format!("`{name}` is no header name"),
             remedy: "use letters, digits and hyphens",
         });
-        let value = value.expose();
-        Ok((parsed?, (value != "*").then(|| value.to_owned())))
+        let (parsed, value) = (parsed?, value.expose());
+        if is_refused(&parsed) {
+            return Err(MatcherError {
+                key: "headers",
+                what: format!(
+                    "a request with a header `{name}` is refused before any route is asked"
+                ),
+                remedy: "use letters, digits and hyphens",
+            });
+        }
+        Ok((parsed, (value != "*").then(|| value.to_owned())))
     };
     text.headers.iter().map(header).collect()
 }

@@ -3,25 +3,32 @@
 use std::collections::BTreeSet;
 
 use http::HeaderName;
+use http::header::HOST;
+use http_rules::framing::is_refused;
 use passport::{KeyHash, RootKey, is_tag, is_tenant};
 use strict_config::{Report, masked_url};
 
 use super::super::{ClientCertificates, GatewayText, IdentityText};
+use super::route::is_ours;
 
 pub(super) fn identity(text: &GatewayText, identity: &IdentityText, report: &mut Report) {
     for (key, header) in [
         ("tenant_header", &identity.tenant_header),
         ("key_header", &identity.key_header),
     ] {
-        if header
-            .as_ref()
-            .is_some_and(|name| name.parse::<HeaderName>().is_err())
-        {
-            report.contradiction(
-                &[key],
-                "this is no header name",
-                "use letters, digits and hyphens",
-            );
+        let Some(name) = header else { continue };
+        let remedy = "use letters, digits and hyphens";
+        match name.parse::<HeaderName>() {
+            Err(_) => report.contradiction(&[key], "this is no header name", remedy),
+            Ok(name) if is_refused(&name) => {
+                let what = format!("a request with a header `{name}` is refused");
+                report.contradiction(&[key], what, remedy);
+            }
+            Ok(name) if name == HOST || is_ours(&name) => {
+                let what = format!("`{name}` says where a request goes or how it is framed");
+                report.contradiction(&[key], what, "name a header of its own, such as x-tenant");
+            }
+            Ok(_) => {}
         }
     }
     if identity.tenant_header.is_some() && text.trusted_hops.is_empty() {

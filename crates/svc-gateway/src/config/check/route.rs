@@ -170,7 +170,7 @@ fn headers(text: &RouteText, report: &mut Report) {
 }
 
 /// What only who speaks on a connection can say.
-fn is_ours(name: &HeaderName) -> bool {
+pub(super) fn is_ours(name: &HeaderName) -> bool {
     let to_the_next = matches!(*name, PROXY_AUTHENTICATE | PROXY_AUTHORIZATION);
     matches!(*name, CONTENT_LENGTH | TRAILER) || is_hop_by_hop(name) && !to_the_next
 }
