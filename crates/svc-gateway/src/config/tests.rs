@@ -398,3 +398,19 @@ fn a_rule_is_about_routes_that_there_are_wherever_it_stands() {
         assert!(said.contains(part), "{part}: {said}");
     }
 }
+
+// req: KN-13
+#[test]
+fn every_bad_rule_is_told_with_its_place() {
+    let rules = "[[gateway.policy.rules]]\nverdict = 'deny'\nmethods = ['get']\n\
+                 [[gateway.policy.rules]]\nverdict = 'allow'\n\
+                 [[gateway.policy.rules]]\nverdict = 'deny'\nhosts = ['https://x']\nroutes = ['nope']\n";
+    let said = mistakes(&format!("{TO}{rules}"));
+    for part in [
+        "test.toml:5:11: gateway.policy.rules[0].methods: `get` is no method",
+        "gateway.policy.rules[2].hosts: `https://x` is no host",
+        "gateway.policy.rules[2].routes: there is no route `nope`",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+}

@@ -4,7 +4,8 @@ use strict_config::Report;
 
 use super::super::{GatewayText, RuleText};
 use crate::plan::{route_name, with_shorthand};
-use crate::policy::{self, Policy};
+use crate::policy::filed;
+use crate::routes::{hosts, methods};
 
 /// How many names are told to who has misspelt one.
 const TOLD: usize = 20;
@@ -13,11 +14,6 @@ pub(super) fn policy(text: &GatewayText, report: &mut Report) {
     let Some(policy) = &text.policy else {
         return;
     };
-    let remedy = "mend the rules, or the file they come from";
-    let filed = match Policy::load(policy).and_then(|_| policy::filed(policy)) {
-        Ok(filed) => filed,
-        Err(what) => return report.contradiction(&["policy"], what, remedy),
-    };
     let routes = with_shorthand(text).routes;
     let routes = routes.iter().enumerate();
     let routes: Vec<_> = routes
@@ -25,21 +21,50 @@ pub(super) fn policy(text: &GatewayText, report: &mut Report) {
         .collect();
     report.within("policy", |report| {
         for (index, rule) in policy.rules.iter().enumerate() {
-            let Some(name) = unknown(rule, &routes) else {
-                continue;
-            };
             report.within_item("rules", index, |report| {
-                report.contradiction(&["routes", "verdict"], no_route(name), known(&routes));
+                for Fault { key, what, remedy } in faults(rule, &routes) {
+                    report.contradiction(&[key, "verdict"], what, remedy);
+                }
             });
         }
+        let filed = match filed(policy) {
+            Ok(filed) => filed,
+            Err(what) => {
+                return report.contradiction(
+                    &["file"],
+                    what,
+                    "mend the rules, or name another file",
+                );
+            }
+        };
+        let file = policy.file.as_deref().unwrap_or_default();
         for (index, rule) in filed.iter().enumerate() {
-            if let Some(name) = unknown(rule, &routes) {
-                let file = policy.file.as_deref().unwrap_or_default();
-                let what = format!("{file}: rule {}: {}", index + 1, no_route(name));
-                report.contradiction(&["file"], what, known(&routes));
+            for Fault { what, remedy, .. } in faults(rule, &routes) {
+                let what = format!("{file}: rule {}: {what}", index + 1);
+                report.contradiction(&["file"], what, remedy);
             }
         }
     });
+}
+
+/// What is wrong with a rule, and at which of its keys.
+struct Fault {
+    key: &'static str,
+    what: String,
+    remedy: String,
+}
+
+fn faults(rule: &RuleText, routes: &[String]) -> impl Iterator<Item = Fault> {
+    let route = unknown(rule, routes).map(|name| (no_route(name), known(routes)));
+    let methods = methods(&rule.methods).err();
+    let methods = methods.map(|what| (what, "write methods in capitals, such as GET".to_owned()));
+    let hosts = hosts(&rule.hosts).err();
+    let hosts = hosts.map(|what| (what, "write a name such as *.example.com".to_owned()));
+    let all = [("routes", route), ("methods", methods), ("hosts", hosts)];
+    all.into_iter().filter_map(|(key, fault)| {
+        let (what, remedy) = fault?;
+        Some(Fault { key, what, remedy })
+    })
 }
 
 /// A route that a rule is about and that there is not: what such a rule was to deny would pass.
