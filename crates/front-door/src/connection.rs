@@ -194,6 +194,9 @@ impl<S: Service> Arrival<S> {
             })
             .ok()?;
         desk.agreed(&facts);
+        if facts.client.is_some() {
+            self.house.desk.clock.vouch(&self.pulse, tls.vouchers);
+        }
         if session.protocol() == Some(b"h2") {
             visit.protocol = Protocol::H2;
         }

@@ -6,6 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use http::Response;
@@ -54,6 +55,9 @@ pub(crate) static FAILURES: MetricSpec = MetricSpec {
            certificate that both accept, closed, other",
 };
 
+/// How often it is looked whether others may vouch for clients.
+const TRUST_EVERY: Duration = Duration::from_secs(1);
+
 /// Why a connection is cut off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Cut {
@@ -78,18 +82,30 @@ pub async fn serve<S: Service>(
         settings,
         connections: context.tasks.kind(&CONNECTION_TASK),
     };
+    let clock = &house.desk.clock;
+    let vouchers = || entrance.vouchers();
+    clock.trust(vouchers());
     let living = async {
         hall.receive(&context, &door, &entrance).await?;
         house.closing.store(true, Ordering::Relaxed);
         // A request already on its way is answered.
         tokio::time::sleep(limits::LAST_LOOK).await;
-        house.desk.clock.dismiss();
+        clock.dismiss();
         hall.empty().await;
         Ok(())
     };
     tokio::select! {
         ended = living => ended,
-        () = house.desk.clock.run() => Ok(()),
+        () = clock.run() => Ok(()),
+        () = keep_trusting(clock, vouchers) => Ok(()),
+    }
+}
+
+/// Takes over who may vouch for clients, also where nobody comes.
+async fn keep_trusting(clock: &Clockwork, vouchers: impl Fn() -> u64) {
+    loop {
+        tokio::time::sleep(TRUST_EVERY).await;
+        clock.trust(vouchers());
     }
 }
 
@@ -206,6 +222,12 @@ struct Entrance<S, F> {
     connections: Spawner,
 }
 
+impl<S, F: Fn() -> Arc<DoorSettings>> Entrance<S, F> {
+    fn vouchers(&self) -> u64 {
+        (self.settings)().vouchers()
+    }
+}
+
 impl<S, F> Host for Entrance<S, F>
 where
     S: Service,
@@ -219,9 +241,11 @@ where
     }
 
     fn welcome(&self, stream: TcpStream, peer: SocketAddr, stay: Stay) {
+        let settings = (self.settings)();
+        self.house.desk.clock.trust(settings.vouchers());
         let arrival = Arrival {
             house: self.house.clone(),
-            settings: (self.settings)(),
+            settings,
             hop: peer,
             // Seen by the clockwork before its task has run: nobody is overlooked by a drain.
             pulse: self.house.desk.clock.watch(Stance::Fresh),

@@ -7,7 +7,7 @@
 use std::ops::Deref;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ pub(crate) struct Clockwork {
     /// Changes when the date does.
     second: AtomicU32,
     date: ArcSwap<HeaderValue>,
+    /// Who may vouch for clients, as a number.
+    vouchers: AtomicU64,
     pulses: Lock<Vec<Arc<Pulse>>>,
 }
 
@@ -59,6 +61,7 @@ impl Clockwork {
             tick: AtomicU32::new(1),
             second: AtomicU32::new(1),
             date: ArcSwap::from_pointee(date::value(clock::unix_time().as_secs())),
+            vouchers: AtomicU64::new(0),
             pulses: Lock::new(&PULSES, Vec::new()),
         }
     }
@@ -173,6 +176,28 @@ impl Clockwork {
     /// Asks everyone to leave.
     pub(crate) fn dismiss(&self) {
         for pulse in self.pulses.lock().iter() {
+            pulse.order(Order::Leave);
+        }
+    }
+
+    /// Takes over who may vouch for clients. Once these are others, everyone who was vouched for before is asked to
+    /// leave.
+    pub(crate) fn trust(&self, vouchers: u64) {
+        let known = self.vouchers.load(Ordering::Relaxed) == vouchers;
+        if known || self.vouchers.swap(vouchers, Ordering::SeqCst) == vouchers {
+            return;
+        }
+        for pulse in self.pulses.lock().iter() {
+            if pulse.vouched.load(Ordering::SeqCst) {
+                pulse.order(Order::Leave);
+            }
+        }
+    }
+
+    /// Somebody has shown a certificate that these vouch for; by now it may be others who do.
+    pub(crate) fn vouch(&self, pulse: &Pulse, vouchers: u64) {
+        pulse.vouched.store(true, Ordering::SeqCst);
+        if self.vouchers.load(Ordering::SeqCst) != vouchers {
             pulse.order(Order::Leave);
         }
     }
@@ -294,6 +319,8 @@ pub(crate) struct Pulse {
     since: AtomicU32,
     order: AtomicU8,
     stopped: AtomicBool,
+    /// It has shown a certificate.
+    vouched: AtomicBool,
     waker: AtomicWaker,
 }
 

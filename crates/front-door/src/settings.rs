@@ -69,6 +69,11 @@ impl DoorSettings {
         })
     }
 
+    /// Who may vouch for clients, as a number that is another for others.
+    pub(crate) fn vouchers(&self) -> u64 {
+        self.tls.as_ref().map_or(0, |tls| tls.vouchers)
+    }
+
     /// A plain door and one of the same bounds with these certificates, read anew.
     pub fn plain_and_secure(self, tls: Option<&TlsText>) -> Result<(Self, Self), String> {
         let mut secure = self.clone();

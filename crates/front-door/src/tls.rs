@@ -40,6 +40,8 @@ pub struct Tls {
     /// For clients that can agree on a key as it should be: the order of their wishes does not count then.
     hybrid: Option<Arc<ServerConfig>>,
     names: Vec<String>,
+    /// Who may vouch for clients, as a number that is another for others; 0 for nobody.
+    pub(crate) vouchers: u64,
 }
 
 impl Tls {
@@ -59,6 +61,7 @@ impl Tls {
             config: speaks(&self.config),
             hybrid: self.hybrid.as_ref().map(speaks),
             names: self.names.clone(),
+            vouchers: self.vouchers,
         }
     }
 

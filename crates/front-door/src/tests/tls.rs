@@ -177,6 +177,70 @@ async fn new_certificates_are_for_new_connections_and_lose_no_old_one() {
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
+/// Asks for something on a connection that is kept.
+async fn ask(stream: &mut TlsStream<TcpStream>) -> String {
+    let asked = b"GET /who HTTP/1.1\r\nhost: a\r\n\r\n";
+    stream.write_all(asked).await.unwrap();
+    let mut answer = vec![0; 4096];
+    let read = stream.read(&mut answer).await.unwrap();
+    String::from_utf8_lossy(&answer[..read]).into_owned()
+}
+
+// req: GW-12, GW-16
+#[tokio::test]
+async fn who_was_vouched_for_by_others_leaves_when_they_may_no_more() {
+    let (authority, stranger) = (Authority::new(), Authority::new());
+    let served = authority.issue("a", &["a.test"]);
+    let settings = |vouchers: ClientCertificates| {
+        let files = TlsFiles {
+            clients: vouchers,
+            ..authority.files(vec![served.clone()])
+        };
+        let idle = Duration::from_secs(30);
+        let timeouts = Timeouts { idle, ..QUICK };
+        let tls = Some(Arc::new(Tls::load(&files).unwrap()));
+        Arc::new(DoorSettings {
+            tls,
+            timeouts,
+            ..quick()
+        })
+    };
+    let (mut known, nobody) = (authority.client(), authority.client());
+    known.identity = Some(authority.issue("billing", &["billing.test"]));
+    let ours = ClientCertificates::Optional(authority.root.clone());
+    let others = ClientCertificates::Optional(stranger.root.clone());
+    let live = Arc::new(arc_swap::ArcSwap::new(settings(ours.clone())));
+    let house = House::open_live(live.clone()).await;
+    for after in [others, ClientCertificates::Unasked] {
+        live.store(settings(ours.clone()));
+        let mut vouched = known.connect(&house, "a.test").await.unwrap();
+        let mut unknown = nobody.connect(&house, "a.test").await.unwrap();
+        for stream in [&mut vouched, &mut unknown] {
+            assert!(ask(stream).await.starts_with("HTTP/1.1 200"));
+        }
+        known.alpn = vec![b"h2".to_vec()];
+        let many = known.connect(&house, "a.test").await.unwrap();
+        known.alpn = vec![b"http/1.1".to_vec()];
+        let (mut requests, connection) = ::h2::client::handshake(many).await.unwrap();
+        #[expect(clippy::disallowed_methods, reason = "a test's own task")]
+        let shared = tokio::spawn(connection);
+        let request = Request::get("https://a.test/").body(()).unwrap();
+        let (answer, _) = requests.send_request(request, true).unwrap();
+        assert_eq!(answer.await.unwrap().status(), 200);
+        // The same again changes nothing.
+        live.store(settings(ours.clone()));
+        tokio::time::sleep(Duration::from_millis(1_300)).await;
+        assert!(ask(&mut vouched).await.contains("CN=billing"));
+        assert!(!shared.is_finished());
+        live.store(settings(after));
+        let (took, said) = until_closed(&mut vouched).await;
+        let soon = took < Duration::from_secs(1) + LATE;
+        assert!(soon && said.is_empty(), "{took:?} {said}");
+        until("both have left", || shared.is_finished()).await;
+        assert!(ask(&mut unknown).await.starts_with("HTTP/1.1 200"));
+    }
+}
+
 // req: GW-03, ND-06
 // attack: C-01, C-02, C-05, C-15
 #[tokio::test]

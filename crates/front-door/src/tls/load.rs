@@ -1,5 +1,6 @@
 //! From files to a TLS configuration, or to a sentence that says what to mend.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -139,8 +140,9 @@ pub(super) fn load(files: &TlsFiles) -> Result<Tls, TlsError> {
             });
         }
     }
+    let (clients, vouchers) = verifier(&files.clients, &provider)?;
     let maker = Maker {
-        clients: verifier(&files.clients, &provider)?,
+        clients,
         listed: names.listed(),
         names: Arc::new(names),
         // Its keys are its own and change by themselves; a reload begins with new ones.
@@ -154,6 +156,7 @@ pub(super) fn load(files: &TlsFiles) -> Result<Tls, TlsError> {
         config: maker.config(files.key_exchange)?,
         hybrid,
         names: maker.listed,
+        vouchers,
     })
 }
 
@@ -225,17 +228,19 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     }
 }
 
+/// What checks the certificates of clients, and a number for who may vouch for them.
 fn verifier(
     clients: &ClientCertificates,
     provider: &Arc<CryptoProvider>,
-) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+) -> Result<(Arc<dyn ClientCertVerifier>, u64), TlsError> {
     let (file, required) = match clients {
-        ClientCertificates::Unasked => return Ok(Arc::new(NoClientAuth)),
+        ClientCertificates::Unasked => return Ok((Arc::new(NoClientAuth), 0)),
         ClientCertificates::Optional(file) => (file, false),
         ClientCertificates::Required(file) => (file, true),
     };
-    let mut roots = RootCertStore::empty();
+    let (mut roots, mut vouchers) = (RootCertStore::empty(), DefaultHasher::new());
     for certificate in certificates(file)? {
+        certificate.hash(&mut vouchers);
         roots
             .add(certificate)
             .map_err(|error| unusable(file, error))?;
@@ -245,7 +250,8 @@ fn verifier(
         true => builder,
         false => builder.allow_unauthenticated(),
     };
-    builder.build().map_err(|error| unusable(file, error))
+    let verifier = builder.build().map_err(|error| unusable(file, error))?;
+    Ok((verifier, vouchers.finish().max(1)))
 }
 
 fn unread(file: &Path, error: pem::Error, what: &'static str, remedy: &'static str) -> TlsError {
