@@ -35,6 +35,39 @@ pub struct TlsText {
 }
 
 impl TlsText {
+    /// All that is wrong with what it names: with each pair by itself, then with those that are good, together.
+    pub fn faults(&self) -> Vec<TlsError> {
+        let Err(whole) = self.load() else {
+            return Vec::new();
+        };
+        let unasked = Self {
+            certificates: Vec::new(),
+            client_certificates: ClientCertificates::Off,
+            ..self.clone()
+        };
+        let (mut good, mut faults) = (Vec::new(), Vec::new());
+        for pair in &self.certificates {
+            let alone = Self {
+                certificates: vec![pair.clone()],
+                ..unasked.clone()
+            };
+            match alone.load() {
+                Ok(_) => good.push(pair.clone()),
+                Err(error) => faults.push(error),
+            }
+        }
+        let rest = Self {
+            certificates: good,
+            ..self.clone()
+        };
+        match (faults.is_empty(), rest.certificates.is_empty()) {
+            (true, _) => faults.push(whole),
+            (false, true) => {}
+            (false, false) => faults.extend(rest.load().err()),
+        }
+        faults
+    }
+
     /// Loads what it names.
     pub fn load(&self) -> Result<Tls, TlsError> {
         let files = |pair: &CertificateText| CertificateFiles {

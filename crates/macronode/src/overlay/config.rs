@@ -153,7 +153,7 @@ impl OverlayText {
                     let what = "the overlay has one TLS door";
                     report.contradiction(&["listen"], what, "name one address");
                 }
-                if let Err(error) = tls.load() {
+                for error in tls.faults() {
                     let remedy = "mend the files named";
                     report.contradiction(&["certificates"], error.to_string(), remedy);
                 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use http::HeaderValue;
 use strict_config::Report;
 
-use super::EdgeText;
+use super::{EdgeText, TlsText};
 use crate::tilejson::Base;
 
 pub(super) fn check(text: &EdgeText, amnesia: bool, report: &mut Report) {
@@ -38,13 +38,11 @@ fn doors(text: &EdgeText, report: &mut Report) {
         let what = format!("{} is listened on twice", twice[0]);
         report.contradiction(&["listen", "tls.listen"], what, "remove one of them");
     }
-    if let Some(tls) = &text.tls
-        && let Err(error) = tls.load()
-    {
-        report.within("tls", |report| {
+    report.within("tls", |report| {
+        for error in text.tls.iter().flat_map(TlsText::faults) {
             report.contradiction(&["certificates"], error.to_string(), "mend the files named");
-        });
-    }
+        }
+    });
 }
 
 fn packs(text: &EdgeText, report: &mut Report) {

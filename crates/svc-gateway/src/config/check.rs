@@ -100,7 +100,7 @@ fn check_tls(tls: &TlsText, report: &mut Report) {
         let what = "client certificates are asked for, and nobody may sign them";
         report.contradiction(&["client_certificates", "client_ca"], what, "set client_ca");
     }
-    if let Err(error) = tls.load() {
+    for error in tls.faults() {
         report.contradiction(&["certificates"], error.to_string(), "mend the files named");
     }
 }

@@ -401,6 +401,18 @@ fn a_rule_is_about_routes_that_there_are_wherever_it_stands() {
 
 // req: KN-13
 #[test]
+fn every_certificate_that_cannot_be_had_is_told() {
+    let tls = "[gateway.tls]\nlisten = ['127.0.0.1:0']\ncertificates = [\n\
+               { cert = '/nope/a.pem', key = '/nope/a.key' },\n\
+               { cert = '/nope/b.pem', key = '/nope/b.key' },\n]\n";
+    let said = mistakes(&format!("{TO}{tls}"));
+    for file in ["/nope/a.pem", "/nope/b.pem"] {
+        assert!(said.contains(file), "{said}");
+    }
+}
+
+// req: KN-13
+#[test]
 fn every_bad_rule_is_told_with_its_place() {
     let rules = "[[gateway.policy.rules]]\nverdict = 'deny'\nmethods = ['get']\n\
                  [[gateway.policy.rules]]\nverdict = 'allow'\n\
