@@ -102,7 +102,8 @@ async fn who_sends_a_small_body_slowly_keeps_nobody_from_a_place() {
     let upstream = Upstream::start().await.unwrap();
     upstream.set("/up", Reply::default().delay(Duration::from_millis(300)));
     let uploads_may_last = section(&upstream, 4, "deadline_ms = 20000").replace("/reports", "/up");
-    let gateway = Gateway::start(&uploads_may_last).await;
+    let no_streams = "[gateway.limits]\nstreams_per_tenant = 0\n";
+    let gateway = Gateway::start(&(uploads_may_last + no_streams)).await;
     let mut slow = Vec::new();
     for _ in 0..4 {
         slow.push(uploads(&gateway, 1_000, 10).await);

@@ -146,7 +146,7 @@ pub struct LimitsText {
     /// Bytes of a request body, unless its route says otherwise.
     #[schemars(range(min = 0, max = 1_099_511_627_776_u64))]
     pub body_bytes: u64,
-    /// Event streams, upgraded connections and small bodies on their way of one tenant.
+    /// Event streams, upgraded connections and small bodies on their way of one tenant; of such bodies always 64.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub streams_per_tenant: u32,
 }

@@ -25,6 +25,9 @@ mod spans;
 
 use spans::Spans;
 
+/// Bodies of one tenant that may be waited for at once, however few streams it may have.
+const LEAST_BODIES: u32 = 64;
+
 /// One request on its way.
 pub(crate) struct Journey {
     pub(crate) plan: Arc<Plan>,
@@ -173,7 +176,8 @@ impl Journey {
     /// Its body is not here yet. Whoever waits for a client holds no place, which would stand empty, and counts as a
     /// stream of its tenant.
     pub(crate) fn waits_for_body(&mut self) -> Result<(), Refusal> {
-        self.open_stream()?;
+        let most = self.plan.streams_per_tenant.max(LEAST_BODIES);
+        self.open_stream(most)?;
         self.steps_back();
         if let Some(lease) = self.lease.take() {
             lease.ignore();
@@ -243,15 +247,14 @@ impl Journey {
 
     /// It goes on for long: its place goes to others, and it counts as a stream of its tenant.
     pub(crate) fn becomes_stream(&mut self) -> Result<(), Refusal> {
-        self.open_stream()?;
+        self.open_stream(self.plan.streams_per_tenant)?;
         self.look();
         self.give_back(Some(Outcome::Success));
         Ok(())
     }
 
-    fn open_stream(&mut self) -> Result<(), Refusal> {
+    fn open_stream(&mut self, most: u32) -> Result<(), Refusal> {
         let key = self.caller.as_ref().map_or(0, |caller| caller.key);
-        let most = self.plan.streams_per_tenant;
         let stream = self.plan.shared.open_stream(key, most);
         self.stream = Some(stream.ok_or(Refusal::StreamsFull)?);
         Ok(())
@@ -271,7 +274,7 @@ impl Journey {
 
     /// The same for one whose client is slow: how long that took says nothing about the upstream.
     pub(crate) fn goes_on_as_stream(&mut self) -> bool {
-        let open = self.open_stream().is_ok();
+        let open = self.open_stream(self.plan.streams_per_tenant).is_ok();
         if open {
             self.look();
             self.give_back(None);
