@@ -176,8 +176,7 @@ impl Journey {
     /// Its body is not here yet. Whoever waits for a client holds no place, which would stand empty, and counts as a
     /// stream of its tenant.
     pub(crate) fn waits_for_body(&mut self) -> Result<(), Refusal> {
-        let most = self.plan.streams_per_tenant.max(LEAST_BODIES);
-        self.open_stream(most)?;
+        self.open_stream(self.plan.streams_per_tenant.max(LEAST_BODIES))?;
         self.steps_back();
         if let Some(lease) = self.lease.take() {
             lease.ignore();
