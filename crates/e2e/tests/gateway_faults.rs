@@ -234,16 +234,15 @@ async fn a_pooled_connection_that_went_stale_is_one_silent_retry_for_what_may_be
 async fn a_small_body_of_unknown_length_goes_again_where_it_may_be_repeated() {
     let (upstream, _) = forgetful().await;
     let gateway = Gateway::start(&to(upstream, NO_BREAKER)).await;
-    for (method, bytes, status) in [("PUT", 3, 200), ("POST", 3, 502), ("PUT", 70_000, 502)] {
+    for (method, status) in [("PUT", 200), ("POST", 502)] {
         assert_eq!(gateway.get("/a").await.status, 200);
-        let body = "b".repeat(bytes);
         let sent = format!(
             "{method} /b HTTP/1.1\r\nhost: gate.test\r\ntransfer-encoding: chunked\r\n\r\n\
-             {bytes:x}\r\n{body}\r\n0\r\n\r\n"
+             3\r\nbbb\r\n0\r\n\r\n"
         );
         let mut client = gateway.connect().await;
         let answer = client.exchange(sent.as_bytes(), PATIENCE).await.unwrap();
-        assert_eq!(answer.status, status, "{method} {bytes}: {}", answer.text());
+        assert_eq!(answer.status, status, "{method}: {}", answer.text());
     }
 }
 
