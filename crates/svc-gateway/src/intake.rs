@@ -191,8 +191,12 @@ impl Intake {
             let frame = frame.map_err(|spoiled| spoiled.0)?;
             if let Ok(data) = frame.into_data() {
                 let all = data.len() as u64 >= announced && self.upload.is_end_stream();
-                if whole.is_empty() && all {
-                    return Ok(data);
+                if whole.is_empty() {
+                    if all {
+                        return Ok(data);
+                    }
+                    // Asked for once: growing would copy what has come again.
+                    whole.reserve(usize::try_from(announced).unwrap_or_default());
                 }
                 whole.extend_from_slice(&data);
             }
