@@ -12,12 +12,16 @@ use std::task::Waker;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use futures_util::task::AtomicWaker;
 use http::HeaderValue;
 use http_rules::date;
 use kernel::clock;
 use kernel::limits;
 use kernel::lock::{Lock, LockSpec};
+
+pub(crate) use owner::OWNER;
+use owner::Owner;
+
+mod owner;
 
 /// How often deadlines are looked at.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
@@ -301,7 +305,7 @@ impl Drop for Watched {
     fn drop(&mut self) {
         self.0.stopped.store(true, Ordering::Release);
         // It would keep the memory of the ended task until the next sweep.
-        drop(self.0.waker.take());
+        self.0.owner.leaves();
     }
 }
 
@@ -321,18 +325,19 @@ pub(crate) struct Pulse {
     stopped: AtomicBool,
     /// It has shown a certificate.
     vouched: AtomicBool,
-    waker: AtomicWaker,
+    owner: Owner,
 }
 
 impl Pulse {
     /// Who is woken when a deadline passes or an order comes.
+    #[inline]
     pub(crate) fn belongs_to(&self, waker: &Waker) {
-        self.waker.register(waker);
+        self.owner.is(waker);
     }
 
     /// Wakes whom it belongs to.
     pub(crate) fn wake(&self) {
-        self.waker.wake();
+        self.owner.wake();
     }
 
     #[inline]
@@ -362,7 +367,7 @@ impl Pulse {
 
     pub(crate) fn order(&self, order: Order) {
         if self.order.fetch_max(order as u8, Ordering::AcqRel) < order as u8 {
-            self.waker.wake();
+            self.owner.wake();
         }
     }
 }

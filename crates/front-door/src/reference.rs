@@ -8,6 +8,12 @@ use crate::{door, h1, h2, pulse};
 pub static TABLES: Tables = Tables {
     queues: &[],
     tasks: &[],
-    locks: &[&pulse::PULSES, &h2::INFLOW, &h1::MAIL, &h1::UPGRADE],
+    locks: &[
+        &pulse::PULSES,
+        &pulse::OWNER,
+        &h2::INFLOW,
+        &h1::MAIL,
+        &h1::UPGRADE,
+    ],
     metrics: &[&door::CUT, &door::HANDSHAKES, &door::FAILURES],
 };

@@ -1,6 +1,5 @@
 //! W3C trace context: `traceparent`, read strictly, continued or begun.
 
-use crate::text::Text;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The header that says which trace and span a request belongs to.
@@ -70,9 +69,39 @@ impl TraceContext {
 
     /// The value of `traceparent`.
     pub fn value(self) -> HeaderValue {
-        let (trace, span, flags) = (self.trace_id, self.span_id, u8::from(self.sampled));
-        Text::<TEXT_BYTES>::of(format_args!("00-{trace:032x}-{span:016x}-{flags:02x}")).value()
+        let mut text = *b"00-00000000000000000000000000000000-0000000000000000-00";
+        text[3..35].copy_from_slice(&digits_of(self.trace_id));
+        write_hex(self.span_id, &mut text[36..52]);
+        text[54] += u8::from(self.sampled);
+        HeaderValue::from_bytes(&text).expect("digits and hyphens are visible ASCII")
     }
+}
+
+/// A trace as it is written.
+pub fn digits_of(trace_id: u128) -> [u8; 32] {
+    let mut text = [0; 32];
+    write_hex((trace_id >> 64) as u64, &mut text[..16]);
+    write_hex(trace_id as u64, &mut text[16..]);
+    text
+}
+
+/// Sixteen digits.
+fn write_hex(number: u64, to: &mut [u8]) {
+    to[..8].copy_from_slice(&digits((number >> 32) as u32));
+    to[8..].copy_from_slice(&digits(number as u32));
+}
+
+/// Eight digits at once: each byte of a word holds four bits, and becomes the digit for them.
+fn digits(number: u32) -> [u8; 8] {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let mut word = u64::from(number);
+    word = (word << 16 | word) & 0x0000_ffff_0000_ffff;
+    word = (word << 8 | word) & 0x00ff_00ff_00ff_00ff;
+    word = (word << 4 | word) & 0x0f0f_0f0f_0f0f_0f0f;
+    let letters = ((word + 6 * ONES) >> 4) & ONES;
+    let digit = word + u64::from(b'0') * ONES;
+    // A letter lies so much further than the digit after nine would.
+    (digit + letters * u64::from(b'a' - b'9' - 1)).to_be_bytes()
 }
 
 /// At most 32 digits; capitals are not allowed here.

@@ -1,6 +1,6 @@
 //! The head of an answer: its status, its fields, how its body is framed, and whether its connection may go on.
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, BytesMut};
 use http::{HeaderMap, Method, StatusCode, Version, header};
 
 use crate::fault::Fault;
@@ -85,7 +85,8 @@ impl HeadReader {
             };
             self.left -= length;
             let scan = std::mem::take(&mut self.scan);
-            let answer = answer(&inbox.split_to(length).freeze(), &scan, asked)?;
+            let answer = answer(&inbox[..length], &scan, asked)?;
+            inbox.advance(length);
             if !answer.status.is_informational() || answer.framing == Framing::Switched {
                 return Ok(Some(answer));
             }
@@ -103,7 +104,7 @@ fn begins_well(inbox: &[u8]) -> Result<(), Fault> {
     Ok(())
 }
 
-fn answer(head: &Bytes, scan: &Scan, asked: Asked) -> Result<Answer, Fault> {
+fn answer(head: &[u8], scan: &Scan, asked: Asked) -> Result<Answer, Fault> {
     let first = scan.end(0, head, 0);
     let (version, status) = status_line(&head[..first.saturating_sub(1)])?;
     let (mut headers, mut said) = (spare::take_fields(), Said::default());

@@ -120,7 +120,7 @@ impl Chunks {
         };
         let scan = *scan;
         self.at = At::End;
-        let block = inbox.split_to(length).freeze();
+        let block = inbox.split_to(length);
         if scan.lines == 0 {
             return Ok(Step::End);
         }

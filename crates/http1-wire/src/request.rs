@@ -1,6 +1,6 @@
 //! The head of a request: what is asked, how its body is framed, and what its answer has to keep to.
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, BytesMut};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Uri, Version};
 
@@ -8,7 +8,6 @@ use crate::ask::Sending;
 use crate::fault::Fault;
 use crate::fields;
 use crate::scan::Scan;
-use crate::spare;
 
 /// The longest target.
 const TARGET_BYTES: usize = u16::MAX as usize - 1;
@@ -117,8 +116,9 @@ impl RequestReader {
             self.look_ahead(inbox, found.is_err())?;
             return Ok(found.map(|_| None)?);
         };
-        let head = spare::take_lasting(inbox, length);
-        request(&head, &self.scan, std::mem::take(spare)).map(Some)
+        let request = request(&inbox[..length], &self.scan, std::mem::take(spare))?;
+        inbox.advance(length);
+        Ok(Some(request))
     }
 
     /// Some send an empty line behind a body. `false` where there is nothing else yet.
@@ -151,13 +151,13 @@ fn is_token(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte)
 }
 
-fn request(head: &Bytes, scan: &Scan, mut headers: HeaderMap) -> Result<Request, Unreadable> {
+fn request(head: &[u8], scan: &Scan, mut headers: HeaderMap) -> Result<Request, Unreadable> {
     headers.clear();
     let first = scan.end(0, head, 0);
     let line = request_line(&head[..first.saturating_sub(1)])?;
     let method = Method::from_bytes(&head[..line.method]).map_err(|_| LINE)?;
-    let target = head.slice(line.method + 1..line.target);
-    let uri = Uri::from_maybe_shared(target).map_err(|_| LINE)?;
+    let target = &head[line.method + 1..line.target];
+    let uri = Uri::try_from(target).map_err(|_| LINE)?;
     let mut said = Said::new(line.version);
     fields::read(head, scan, (1, first + 1), &mut headers, |name, value| {
         said.hear(name, value)

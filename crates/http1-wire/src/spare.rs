@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::thread::LocalKey;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::BytesMut;
 use http::HeaderMap;
 
 /// Room for what is read at once where nothing is known: most heads and answers are smaller.
@@ -20,18 +20,12 @@ const WRITE_BYTES_MAX: usize = 32 * 1024;
 /// Fields there may be room for in a map that is kept.
 const FIELDS_KEPT: usize = 128;
 
-/// Small pieces that are to last are written one after the other into pieces of memory of this size. The last of them
-/// frees it.
-const SHEET_BYTES: usize = 8 * 1024;
-const SMALL_BYTES: usize = 1024;
-
 type Shelf<T> = RefCell<Vec<T>>;
 
 thread_local! {
     static INBOXES: Shelf<BytesMut> = const { RefCell::new(Vec::new()) };
     static OUTBOXES: Shelf<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static FIELDS: Shelf<HeaderMap> = const { RefCell::new(Vec::new()) };
-    static SHEET: RefCell<BytesMut> = RefCell::new(BytesMut::new());
 }
 
 /// Nothing, once the thread has begun to end.
@@ -70,30 +64,6 @@ pub fn put_inbox_if_whole(inbox: &mut BytesMut) {
     }
 }
 
-/// Takes the first bytes out of an inbox for who may hold them for long. Few are copied: the inbox is free at once.
-pub(crate) fn take_lasting(inbox: &mut BytesMut, length: usize) -> Bytes {
-    if length > SMALL_BYTES {
-        return inbox.split_to(length).freeze();
-    }
-    let copied = SHEET.try_with(|sheet| copied(&mut sheet.borrow_mut(), &inbox[..length]));
-    match copied {
-        Ok(lasting) => {
-            inbox.advance(length);
-            lasting
-        }
-        // The thread ends.
-        Err(_) => inbox.split_to(length).freeze(),
-    }
-}
-
-fn copied(sheet: &mut BytesMut, bytes: &[u8]) -> Bytes {
-    if sheet.capacity() < bytes.len() {
-        *sheet = BytesMut::with_capacity(SHEET_BYTES);
-    }
-    sheet.extend_from_slice(bytes);
-    sheet.split().freeze()
-}
-
 /// An empty buffer with some room.
 pub fn take_outbox() -> Vec<u8> {
     take(&OUTBOXES).unwrap_or_else(|| Vec::with_capacity(WRITE_BYTES))
@@ -128,7 +98,6 @@ pub fn forget() {
     empty(&INBOXES);
     empty(&OUTBOXES);
     empty(&FIELDS);
-    let _freed = SHEET.try_with(RefCell::take);
 }
 
 #[cfg(test)]
@@ -166,28 +135,6 @@ mod tests {
 
     // req: GW-02
     #[test]
-    fn what_is_to_last_is_as_it_was_and_leaves_the_rest_where_it_is() {
-        for length in [1, SMALL_BYTES, SMALL_BYTES + 1] {
-            let mut held = Vec::new();
-            for number in 0..40_u8 {
-                let mut inbox = take_inbox();
-                inbox.extend_from_slice(&vec![number; length]);
-                inbox.extend_from_slice(b"rest");
-                held.push(take_lasting(&mut inbox, length));
-                assert_eq!(inbox, "rest");
-                inbox.clear();
-                put_inbox(inbox);
-            }
-            let all = held.iter().zip(0..40_u8);
-            assert!(
-                all.clone()
-                    .all(|(one, number)| *one == vec![number; length])
-            );
-        }
-    }
-
-    // req: GW-02
-    #[test]
     fn a_map_is_given_out_empty_and_a_large_buffer_is_not_kept() {
         let mut fields = HeaderMap::new();
         fields.insert("a", "b".parse().unwrap());
@@ -208,12 +155,10 @@ mod tests {
     fn a_thread_that_is_to_forget_keeps_nothing_that_was_read_or_written() {
         let mut inbox = take_inbox();
         inbox.extend_from_slice(b"secret");
-        let _lasting = take_lasting(&mut inbox, 6);
         put_inbox(inbox);
         put_outbox(Vec::with_capacity(WRITE_BYTES));
         put_fields(HeaderMap::with_capacity(8));
         forget();
         assert!(take(&INBOXES).is_none() && take(&OUTBOXES).is_none() && take(&FIELDS).is_none());
-        assert_eq!(SHEET.with_borrow(BytesMut::capacity), 0);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) async fn admit(
     route: &Route,
     until: Duration,
 ) -> Result<(), Refusal> {
-    if !journey.is_let_in() {
+    if !journey.plan.is_let_in() {
         return Err(Refusal::NodeBusy);
     }
     let asked_at = journey.seen;

@@ -49,7 +49,7 @@ pub(crate) struct Sending;
 
 /// A request in the pool's hands.
 pub(crate) struct Parcel {
-    call: Lock<Option<Call>>,
+    call: Lock<Option<Call<'static>>>,
     repeatable: bool,
 }
 
@@ -78,10 +78,10 @@ impl Work for Sending {
 }
 
 /// Has a request sent on by a worker.
-pub(crate) async fn by_worker(workers: &PoolHandle<Sending>, call: Call) -> Outcome {
+pub(crate) async fn by_worker(workers: &PoolHandle<Sending>, call: Call<'_>) -> Outcome {
     let parcel = Parcel {
         repeatable: call.is_repeatable(),
-        call: Lock::new(&PARCEL, Some(call)),
+        call: Lock::new(&PARCEL, Some(call.owned())),
     };
     let answered = match workers.submit(parcel) {
         Ok(ticket) => ticket.answer().await,

@@ -1,5 +1,6 @@
 //! Sending a request on: to one endpoint, and to another where that is safe, inside deadline and budget.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,9 +30,10 @@ const BACKOFF: Backoff = Backoff {
 const GOODBYES: u32 = 10;
 
 /// A request as it is to be sent on.
-pub(crate) struct Call {
-    pub(crate) backend: Arc<Backend>,
-    pub(crate) route: Arc<Route>,
+pub(crate) struct Call<'a> {
+    /// Lent, unless a worker sends it: to be counted is not free.
+    pub(crate) backend: Cow<'a, Arc<Backend>>,
+    pub(crate) route: Cow<'a, Arc<Route>>,
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
@@ -50,7 +52,7 @@ pub(crate) struct Call {
 }
 
 /// Its fields have come to their end: the next head takes their room.
-impl Drop for Call {
+impl Drop for Call<'_> {
     fn drop(&mut self) {
         spare::put_fields(std::mem::take(&mut self.headers));
     }
@@ -64,7 +66,7 @@ pub(crate) struct Outcome {
     pub(crate) connecting: Option<Duration>,
 }
 
-impl Call {
+impl Call<'_> {
     /// Whether doing it twice does no harm: the method says so, or the caller does where the route believes it.
     pub(crate) fn is_repeatable(&self) -> bool {
         let all_here = matches!(self.payload, Payload::Empty | Payload::Whole(_));
@@ -98,6 +100,24 @@ impl Call {
         })
     }
 
+    /// The same, for who may outlive those it was lent by.
+    pub(crate) fn owned(mut self) -> Call<'static> {
+        Call {
+            backend: Cow::Owned(Arc::clone(&self.backend)),
+            route: Cow::Owned(Arc::clone(&self.route)),
+            method: std::mem::take(&mut self.method),
+            uri: std::mem::take(&mut self.uri),
+            headers: std::mem::take(&mut self.headers),
+            more: std::mem::take(&mut self.more),
+            payload: std::mem::replace(&mut self.payload, Payload::Empty),
+            verdict: self.verdict.take(),
+            begins: self.begins,
+            until: self.until,
+            hasty: self.hasty,
+            hash: self.hash,
+        }
+    }
+
     /// The body for one try: a copy of it where it may be needed again.
     fn payload_for_one(&mut self) -> Payload {
         let copied = self.payload_again();
@@ -124,9 +144,8 @@ impl Call {
     /// Sends it until there is an answer, or no sense in trying again.
     pub(crate) async fn send(&mut self) -> Outcome {
         let once = matches!(self.payload, Payload::Stream(_));
-        let backend = self.backend.clone();
-        let began = backend.body.timeline.at(self.begins);
-        backend.body.budget.earn(began);
+        let body = &self.backend.body;
+        body.budget.earn(body.timeline.at(self.begins));
         let mut tried = Tried::default();
         let (mut tries, mut goodbyes) = (0, 0);
         loop {
@@ -165,7 +184,7 @@ impl Call {
             let again = (free || tries - goodbyes < self.route.retry.tries)
                 && self.may_go_again(&failed, once)
                 && kernel::clock::now() + pause < self.until
-                && (free || steps_over || backend.body.budget.spend());
+                && (free || steps_over || self.backend.body.budget.spend());
             if !again {
                 self.answered();
                 let error = failed.0.as_ref().err();
@@ -175,7 +194,7 @@ impl Call {
                     tries,
                 };
             }
-            backend.metrics.retries.inc();
+            self.backend.metrics.retries.inc();
             drop(failed);
             if !pause.is_zero() {
                 tokio::time::sleep(pause).await;

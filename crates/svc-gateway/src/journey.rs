@@ -6,7 +6,8 @@ use std::time::Duration;
 use concurrency_gate::Outcome;
 use front_door::Visit;
 use http::request::Parts;
-use http::{HeaderValue, Method, Uri};
+use http::{Method, Uri};
+use http_rules::trace::TraceContext;
 use upstream::Timing;
 
 use crate::backend::Backend;
@@ -14,7 +15,7 @@ use crate::caller::{Caller, Origin};
 use crate::config::AccessLevel;
 use crate::gates::GateLease;
 use crate::heads::Heads;
-use crate::naming::{self, Names};
+use crate::naming::{self, Id, Names};
 use crate::plan::{Plan, Route};
 use crate::reject::Refusal;
 use crate::shared::{Presence, Stream};
@@ -30,13 +31,13 @@ const LEAST_BODIES: u32 = 64;
 
 /// One request on its way.
 pub(crate) struct Journey {
-    pub(crate) plan: Arc<Plan>,
+    pub(crate) plan: Presence,
     pub(crate) began: Duration,
     /// When the clock was last read for it. Between two waits no time passes that would matter.
     pub(crate) seen: Duration,
-    pub(crate) id: HeaderValue,
+    pub(crate) id: Id,
     /// A new trace, unless the caller has one.
-    pub(crate) trace: Option<HeaderValue>,
+    pub(crate) trace: Option<TraceContext>,
     /// The trace it belongs to, whoever began it.
     trace_id: u128,
     /// What a collector is told of it, where its trace is kept.
@@ -52,7 +53,6 @@ pub(crate) struct Journey {
     backend: Option<Arc<Backend>>,
     place: Option<Place>,
     lease: Option<GateLease>,
-    _presence: Option<Presence>,
     stream: Option<Stream>,
     times: Times,
     status: u16,
@@ -100,7 +100,7 @@ impl Journey {
         let asked = || (request.method.clone(), request.uri.clone());
         let told = plan.access_log != AccessLevel::Off || spans.is_some();
         let asked = told.then(asked);
-        let presence = plan.shared.enter(plan.inflight);
+        let plan = Presence::begin(plan);
         Box::new(Self {
             began,
             seen: began,
@@ -118,7 +118,6 @@ impl Journey {
             backend: None,
             place: None,
             lease: None,
-            _presence: presence,
             stream: None,
             times: Times::default(),
             status: 499,
@@ -134,11 +133,6 @@ impl Journey {
     pub(crate) fn look(&mut self) -> Duration {
         self.seen = self.plan.shared.timeline.now();
         self.seen
-    }
-
-    /// Whether the node had room for it.
-    pub(crate) fn is_let_in(&self) -> bool {
-        self._presence.is_some()
     }
 
     /// It waits for a place from now on, which is when the clock was last read.

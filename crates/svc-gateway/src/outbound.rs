@@ -1,5 +1,6 @@
 //! A request as its upstream sees it: what is ours to say is said anew, what was for us alone is gone.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use crate::forward::Call;
 use crate::heads::Heads;
 use crate::intake::Taken;
 use crate::journey::Journey;
+use crate::naming::said_once;
 use crate::plan::{Plan, Route};
 use crate::quota::address_key;
 use crate::reject::Refusal;
@@ -62,16 +64,16 @@ impl Head {
 }
 
 /// The request that is sent on.
-pub(crate) fn call(
+pub(crate) fn call<'a>(
     journey: &Journey,
     draft: &mut Draft,
     taken: Taken,
     wish: Option<&Wish>,
-    (backend, route): (&Arc<Backend>, &Arc<Route>),
+    (backend, route): (&'a Arc<Backend>, &'a Arc<Route>),
     visit: &Visit,
     until: Duration,
-) -> Result<Call, Refusal> {
-    let path = route.rewrite.apply(&draft.parts.uri)?;
+) -> Result<Call<'a>, Refusal> {
+    let path = route.rewrite.apply(std::mem::take(&mut draft.parts.uri))?;
     let (plan, heads) = (&journey.plan, journey.heads);
     let mut headers = std::mem::take(&mut draft.parts.headers);
     let hash = backend.hashes.then(|| {
@@ -108,8 +110,8 @@ pub(crate) fn call(
         route.request_edits.apply(head.whole());
     }
     Ok(Call {
-        backend: backend.clone(),
-        route: route.clone(),
+        backend: Cow::Borrowed(backend),
+        route: Cow::Borrowed(route),
         method: draft.parts.method.clone(),
         uri: Uri::from(path),
         headers: head.headers,
@@ -223,13 +225,13 @@ fn sign(journey: &Journey, route: &Route, version: Version, until: Duration, hea
         true => deadline::pass_on(&mut head.headers, left, kernel::clock::unix_time),
         false => head.say(deadline::REQUEST_TIMEOUT, route.timeout(left)),
     }
-    head.say(request_id::NAME, journey.id.clone());
+    head.say(request_id::NAME, journey.id.value());
     if journey.heads.has(Heads::TRACE_STATE) && TraceContext::given(&head.headers).is_none() {
         // It is of a trace that nobody can tell.
         head.headers.remove(TRACESTATE);
     }
-    if let Some(trace) = &journey.trace {
-        head.say(TRACEPARENT, trace.clone());
+    if let Some(trace) = journey.trace {
+        head.say(TRACEPARENT, said_once(trace.value()));
     }
     let node = &journey.plan.shared.node;
     match head.apart {

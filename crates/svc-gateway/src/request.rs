@@ -73,7 +73,7 @@ async fn travel(
     draft: &mut Draft,
     visit: &Visit,
 ) -> Result<Arrival, Refusal> {
-    let plan = journey.plan.clone();
+    let plan = journey.plan.plan();
     let parts = &draft.parts;
     let authority = read(parts, draft.path, visit, &plan, journey.heads)?;
     if is_about_all(parts) {

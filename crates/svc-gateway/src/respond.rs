@@ -46,7 +46,7 @@ pub(crate) fn answer(
         // What is not there has no length, and clients of HTTP/2 take one for a broken answer.
         parts.headers.remove(CONTENT_LENGTH);
     }
-    parts.headers.append(&ID, journey.id.clone());
+    parts.headers.append(&ID, journey.id.value());
     if let Some(standing) = standing {
         rate(&mut parts.headers, standing);
     }
@@ -104,7 +104,7 @@ pub(crate) fn done(mut journey: Box<Journey>, mut response: Response<Answer>) ->
     let status = response.status().as_u16();
     response
         .headers_mut()
-        .insert(request_id::NAME, journey.id.clone());
+        .insert(request_id::NAME, journey.id.value());
     journey.answered_here(status);
     response
 }
@@ -138,8 +138,7 @@ pub(crate) fn elsewhere(
 
 /// Says no, and why.
 pub(crate) fn refusal(mut journey: Box<Journey>, refusal: Refusal) -> Response<Answer> {
-    let id = journey.id.to_str().unwrap_or("");
-    let mut response = problem(&refusal, id);
+    let mut response = problem(&refusal, journey.id.as_str());
     if journey.heads.has(Heads::CALL) {
         response = grpc::refusal(&refusal, response);
     }
@@ -147,7 +146,7 @@ pub(crate) fn refusal(mut journey: Box<Journey>, refusal: Refusal) -> Response<A
     let mut response = response.map(Answer::Whole);
     response
         .headers_mut()
-        .insert(request_id::NAME, journey.id.clone());
+        .insert(request_id::NAME, journey.id.value());
     response
 }
 

@@ -99,11 +99,12 @@ impl Rewrite {
     }
 
     /// The path and query to send on; the query stays as it came, behind one that the route adds.
-    pub(crate) fn apply(&self, uri: &Uri) -> Result<PathAndQuery, Refusal> {
-        let given = uri.path_and_query().ok_or(Refusal::Internal)?;
+    pub(crate) fn apply(&self, uri: Uri) -> Result<PathAndQuery, Refusal> {
+        let given = uri.into_parts().path_and_query;
+        let given = given.ok_or(Refusal::Internal)?;
         let path = given.path();
         let new = match self {
-            Rewrite::Nothing => return Ok(given.clone()),
+            Rewrite::Nothing => return Ok(given),
             Rewrite::Prefix {
                 length,
                 with,

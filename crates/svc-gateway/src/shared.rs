@@ -1,5 +1,6 @@
 //! What outlives a config: counters, clocks, gates, what is open.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -21,6 +22,7 @@ use crate::dispatch::Sending;
 use crate::gates::Gates;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
+use crate::plan::Plan;
 use crate::slots::Place;
 use crate::wall::Wall;
 
@@ -116,11 +118,9 @@ impl Shared {
         self.tunnels.store(keeper.map(Arc::new));
     }
 
-    /// A place in the node, if there is one among `most`.
-    pub(crate) fn enter(self: &Arc<Self>, most: u32) -> Option<Presence> {
-        let before = self.inflight.fetch_add(1, Ordering::Relaxed);
-        let presence = Presence(self.clone());
-        (before < most).then_some(presence)
+    /// One more request is in the node; whether there is room for it among `most`.
+    fn enter(&self, most: u32) -> bool {
+        self.inflight.fetch_add(1, Ordering::Relaxed) < most
     }
 
     /// Requests in the node.
@@ -142,12 +142,40 @@ impl Shared {
     }
 }
 
-/// A request's place in the node.
-pub(crate) struct Presence(Arc<Shared>);
+/// A request's place in the node, and the plan that holds for it from beginning to end.
+pub(crate) struct Presence {
+    plan: Arc<Plan>,
+    let_in: bool,
+}
+
+impl Presence {
+    /// Where requests are in the node until they are done; those it has no room for are about to be told so.
+    pub(crate) fn begin(plan: Arc<Plan>) -> Self {
+        let let_in = plan.shared.enter(plan.inflight);
+        Self { plan, let_in }
+    }
+
+    /// Whether the node had room for it.
+    pub(crate) fn is_let_in(&self) -> bool {
+        self.let_in
+    }
+
+    pub(crate) fn plan(&self) -> Arc<Plan> {
+        self.plan.clone()
+    }
+}
+
+impl Deref for Presence {
+    type Target = Plan;
+
+    fn deref(&self) -> &Plan {
+        &self.plan
+    }
+}
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        self.0.inflight.fetch_sub(1, Ordering::Relaxed);
+        self.plan.shared.inflight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

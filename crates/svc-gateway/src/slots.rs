@@ -352,7 +352,11 @@ impl Slots {
     }
 
     fn resize(&self, limit: u32) {
-        let before = self.limit.swap(limit, Ordering::Relaxed);
+        // Who resizes has the search to itself; nearly always there is nothing to change.
+        let before = self.limit.load(Ordering::Relaxed);
+        if before != limit {
+            self.limit.store(limit, Ordering::Relaxed);
+        }
         if before > limit {
             self.before.fetch_max(before, Ordering::Relaxed);
         }

@@ -74,7 +74,7 @@ pub(crate) fn open(mut journey: Box<Journey>, ends: Ends) -> Response<Answer> {
     *headers = ends.headers;
     strip_hop_by_hop(headers);
     request_upgrade(headers, ends.protocol);
-    headers.insert(request_id::NAME, journey.id.clone());
+    headers.insert(request_id::NAME, journey.id.value());
     tunnels.spawn(async move {
         let mut journey = journey;
         let patience = journey.plan.upstream_patience;

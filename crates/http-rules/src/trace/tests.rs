@@ -56,3 +56,23 @@ fn a_new_trace_is_never_zero() {
     let begun = TraceContext::begin([0, 0], 0, true);
     assert_eq!(TraceContext::parse(begun.value().as_bytes()), Some(begun));
 }
+
+// req: GW-14
+#[test]
+fn a_number_is_written_in_lower_case_digits_of_four_bits_each() {
+    for number in [0, 1, 0x0123_4567_89ab_cdef, 0x99aa_00ff_90a9_0f0a, u64::MAX] {
+        let trace = u128::from(number) << 64 | u128::from(!number);
+        let text = digits_of(trace);
+        assert_eq!(str::from_utf8(&text).unwrap(), format!("{trace:032x}"));
+        let context = TraceContext {
+            trace_id: trace,
+            span_id: number,
+            sampled: number & 1 == 1,
+        };
+        let flags = u8::from(context.sampled);
+        assert_eq!(
+            context.value(),
+            format!("00-{trace:032x}-{number:016x}-{flags:02x}")
+        );
+    }
+}

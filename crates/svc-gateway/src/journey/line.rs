@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use front_door::Visit;
+use http_rules::trace::digits_of;
 
 use super::Journey;
 use crate::caller::Caller;
 use crate::config::AccessLevel;
 use crate::metrics::CLASSES;
-use crate::naming;
 use crate::plan::Plan;
 use crate::reject::Refusal;
 use crate::shared::millis;
@@ -25,10 +25,10 @@ impl Journey {
             return;
         };
         let caller = self.caller.as_ref();
-        let trace = naming::digits_of(self.trace_id);
+        let trace = digits_of(self.trace_id);
         tracing::info!(
             target: "access",
-            id = self.id.to_str().unwrap_or(""),
+            id = self.id.as_str(),
             trace = str::from_utf8(&trace).unwrap_or(""),
             method = method.as_str(),
             path = uri.path(),

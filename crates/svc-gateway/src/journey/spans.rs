@@ -38,10 +38,7 @@ impl Spans {
             span_id: fastrand::u64(1..),
             sampled: true,
         };
-        let mut told = context.value();
-        // Said once and never again, as every new name.
-        told.set_sensitive(true);
-        names.trace = Some(told);
+        names.trace = Some(context);
         Some(Box::new(Self {
             trace,
             parent: given.and_then(|given| SpanId::of(given.span_id)),
@@ -109,7 +106,7 @@ impl Journey {
         }
         known.number("http.response.status_code", self.status.into());
         known.text("client.address", &self.from.address.to_string());
-        known.text("macronode.request_id", self.id.to_str().unwrap_or(""));
+        known.text("macronode.request_id", self.id.as_str());
         if let Some(tenant) = self.caller.as_ref().and_then(Caller::tenant) {
             known.text("macronode.tenant", tenant);
         }
