@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes, BytesMut};
-use kernel::net::TcpStream;
+use kernel::net::{self, TcpStream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::tls::Session;
@@ -76,60 +76,89 @@ impl AsyncRead for Early {
             pour(&mut self.early, length, buf);
             return Poll::Ready(Ok(()));
         }
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        net::poll_read(&mut self.stream, cx, buf)
     }
 }
 
-/// Writing is the same whatever is behind.
-macro_rules! write_through {
-    ($type:ty, $this:ident => $each:expr) => {
-        impl AsyncWrite for $type {
-            fn poll_write(
-                mut self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-                buf: &[u8],
-            ) -> Poll<io::Result<usize>> {
-                let $this = &mut *self;
-                $each.poll_write(cx, buf)
-            }
+impl AsyncWrite for Early {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        net::poll_write(&mut self.stream, cx, buf)
+    }
 
-            fn poll_write_vectored(
-                mut self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-                bufs: &[io::IoSlice<'_>],
-            ) -> Poll<io::Result<usize>> {
-                let $this = &mut *self;
-                $each.poll_write_vectored(cx, bufs)
-            }
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        net::poll_write_vectored(&mut self.stream, cx, bufs)
+    }
 
-            fn is_write_vectored(&self) -> bool {
-                true
-            }
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
 
-            fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                let $this = &mut *self;
-                $each.poll_flush(cx)
-            }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
 
-            fn poll_shutdown(
-                mut self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-            ) -> Poll<io::Result<()>> {
-                let $this = &mut *self;
-                $each.poll_shutdown(cx)
-            }
-        }
-    };
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
 }
 
-write_through!(Early, this => Pin::new(&mut this.stream));
-write_through!(Socket, this => Pin::new(this.writer()));
+impl AsyncWrite for Socket {
+    #[inline]
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match &mut *self {
+            Socket::Plain(stream) => net::poll_write(stream, cx, buf),
+            Socket::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+        }
+    }
+
+    #[inline]
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match &mut *self {
+            Socket::Plain(stream) => net::poll_write_vectored(stream, cx, bufs),
+            Socket::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut *self {
+            Socket::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Socket::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut *self {
+            Socket::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Socket::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
 
 impl Socket {
     /// The system's socket, where nothing is between it and what is said.
     pub(crate) fn bare(&self) -> Option<&tokio::net::TcpStream> {
         match self {
-            Socket::Plain(stream) => kernel::net::socket_of(stream),
+            Socket::Plain(stream) => net::socket_of(stream),
             Socket::Tls(_) => None,
         }
     }
@@ -143,12 +172,12 @@ impl Socket {
 
     /// Whether the peer has closed its side or is gone, also while there is something left to read.
     pub(crate) fn has_hung_up(&self) -> bool {
-        kernel::net::has_hung_up(self.tcp())
+        net::has_hung_up(self.tcp())
     }
 
     /// Has the peer see that it was broken off when this is dropped. Where it cannot, it sees an end.
     pub(crate) fn break_off(&self) {
-        let _as_well_as_can_be = kernel::net::break_off(self.tcp());
+        let _as_well_as_can_be = net::break_off(self.tcp());
     }
 
     /// Ready when there may be something to read, an end or an error among it.
@@ -156,13 +185,6 @@ impl Socket {
         match self.bare() {
             Some(socket) => socket.poll_read_ready(cx).map(drop),
             None => Poll::Ready(()),
-        }
-    }
-
-    fn writer(&mut self) -> &mut (dyn AsyncWrite + Unpin) {
-        match self {
-            Socket::Plain(stream) => stream,
-            Socket::Tls(stream) => stream,
         }
     }
 }
@@ -175,7 +197,7 @@ impl AsyncRead for Socket {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         match &mut *self {
-            Socket::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            Socket::Plain(stream) => net::poll_read(stream, cx, buf),
             Socket::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
         }
     }

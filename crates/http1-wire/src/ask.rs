@@ -1,5 +1,7 @@
 //! The head of a request, and how its body is framed.
 
+use std::borrow::Cow;
+
 use http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE,
     CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, SET_COOKIE, TE, TRAILER,
@@ -10,8 +12,8 @@ use http::{Method, Uri};
 use crate::answer::Asked;
 use crate::fields::{self, lists};
 
-/// A name and its value.
-pub type Field = (HeaderName, HeaderValue);
+/// A name and its value, lent where it outlives what is asked.
+pub type Field<'a> = (HeaderName, Cow<'a, HeaderValue>);
 
 /// What is asked for, lent for as long as it takes to say it: the same can be asked again.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +26,7 @@ pub struct Ask<'a> {
     pub headers: &'a HeaderMap,
     /// Said besides, by who passes a request on: a list costs a fraction of what a map does. None of them is named like
     /// one of the fields, is about the connection or the length of the body, or is `Host`.
-    pub more: &'a [Field],
+    pub more: &'a [Field<'a>],
 }
 
 impl<'a> Ask<'a> {
@@ -41,7 +43,8 @@ impl<'a> Ask<'a> {
     /// All fields in one map.
     pub fn fields(&self) -> HeaderMap {
         let mut fields = self.headers.clone();
-        fields.extend(self.more.iter().cloned());
+        let more = self.more.iter().cloned();
+        fields.extend(more.map(|(name, value)| (name, value.into_owned())));
         fields
     }
 }

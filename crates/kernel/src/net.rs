@@ -20,6 +20,10 @@ pub(crate) use system::{bound, copied, of_system, outlive, waiting};
 #[cfg(not(feature = "simulation"))]
 pub use {std::net::TcpListener as Bound, tokio::net::TcpListener, tokio::net::TcpStream};
 
+pub use direct::{poll_read, poll_write, poll_write_vectored};
+
+mod direct;
+
 /// Has the system find out when the peer of a connection is gone without a word, which may be silent for long.
 pub fn outlive_peer(stream: &TcpStream) -> std::io::Result<()> {
     match socket_of(stream) {

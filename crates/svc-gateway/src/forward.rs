@@ -38,7 +38,7 @@ pub(crate) struct Call<'a> {
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
     /// Said besides.
-    pub(crate) more: Vec<Field>,
+    pub(crate) more: Vec<Field<'a>>,
     pub(crate) payload: Payload,
     /// Says what was wrong with a body that was sent as it came.
     pub(crate) verdict: Option<Arc<Verdict>>,
@@ -108,7 +108,10 @@ impl Call<'_> {
             method: std::mem::take(&mut self.method),
             uri: std::mem::take(&mut self.uri),
             headers: std::mem::take(&mut self.headers),
-            more: std::mem::take(&mut self.more),
+            more: std::mem::take(&mut self.more)
+                .into_iter()
+                .map(|(name, value)| (name, Cow::Owned(value.into_owned())))
+                .collect(),
             payload: std::mem::replace(&mut self.payload, Payload::Empty),
             verdict: self.verdict.take(),
             begins: self.begins,

@@ -38,27 +38,29 @@ const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host")
 const SAID: usize = 8;
 
 /// A head on its way out.
-struct Head {
+struct Head<'a> {
     /// What came with the request.
     headers: HeaderMap,
     /// What is said besides.
-    more: Vec<Field>,
+    more: Vec<Field<'a>>,
     /// Nothing that came is named like anything that is said: it need not be looked for in the map.
     apart: bool,
 }
 
-impl Head {
+impl<'a> Head<'a> {
     /// Says this, whatever was said before.
-    fn say(&mut self, name: HeaderName, value: HeaderValue) {
+    fn say(&mut self, name: HeaderName, value: Cow<'a, HeaderValue>) {
         match self.apart {
             true => self.more.push((name, value)),
-            false => drop(self.headers.insert(name, value)),
+            false => drop(self.headers.insert(name, value.into_owned())),
         }
     }
 
     /// All of it in the map, for who changes anything there is.
     fn whole(&mut self) -> &mut HeaderMap {
-        self.headers.extend(self.more.drain(..));
+        let more = self.more.drain(..);
+        self.headers
+            .extend(more.map(|(name, value)| (name, value.into_owned())));
         &mut self.headers
     }
 }
@@ -69,12 +71,12 @@ pub(crate) fn call<'a>(
     draft: &mut Draft,
     taken: Taken,
     wish: Option<&Wish>,
-    (backend, route): (&'a Arc<Backend>, &'a Arc<Route>),
-    visit: &Visit,
+    (plan, backend, route): (&'a Plan, &'a Arc<Backend>, &'a Arc<Route>),
+    visit: &'a Visit,
     until: Duration,
 ) -> Result<Call<'a>, Refusal> {
     let path = route.rewrite.apply(std::mem::take(&mut draft.parts.uri))?;
-    let (plan, heads) = (&journey.plan, journey.heads);
+    let heads = journey.heads;
     let mut headers = std::mem::take(&mut draft.parts.headers);
     let hash = backend.hashes.then(|| {
         hash(
@@ -102,7 +104,7 @@ pub(crate) fn call<'a>(
     };
     identify(plan, journey, &mut head);
     originate(journey, draft, visit, &mut head);
-    sign(journey, route, draft.parts.version, until, &mut head);
+    sign(plan, journey, route, draft.parts.version, until, &mut head);
     if let Some(host) = route.host.as_ref().or(draft.host.as_ref()).cloned() {
         head.headers.insert(HOST, host);
     }
@@ -157,7 +159,7 @@ fn identify(plan: &Plan, journey: &Journey, head: &mut Head) {
         head.headers.remove(name);
     }
     if let Some(tenant) = tenant.and_then(|tenant| HeaderValue::from_str(tenant).ok()) {
-        head.say(name.clone(), tenant);
+        head.say(name.clone(), Cow::Owned(tenant));
     }
 }
 
@@ -167,14 +169,17 @@ fn is_all(headers: &HeaderMap, name: &HeaderName, value: &str) -> bool {
     lines.next().is_some_and(|line| line == value) && lines.next().is_none()
 }
 
-fn originate(journey: &Journey, draft: &Draft, visit: &Visit, head: &mut Head) {
+fn originate<'a>(journey: &Journey, draft: &Draft, visit: &'a Visit, head: &mut Head<'a>) {
     let headers = &mut head.headers;
-    let said = draft.host.as_ref().or_else(|| headers.get(HOST)).cloned();
-    if let (true, Some(host)) = (head.apart, &said)
+    let said = draft.host.as_ref().or_else(|| headers.get(HOST));
+    if let (true, Some(host)) = (head.apart, said)
         && !host.is_empty()
     {
-        return head.more.extend(visit.forwarding.plain(host.clone()));
+        let host = HeaderValue::from_bytes(host.as_bytes());
+        let host = host.expect("what is a value can be copied as one");
+        return head.more.extend(visit.forwarding.plain(host));
     }
+    let said = said.cloned();
     let hop = match is_trusted(journey) {
         true => Hop::Trusted,
         false => Hop::Untrusted,
@@ -219,23 +224,30 @@ fn translate(journey: &Journey, visit: &Visit, headers: &mut HeaderMap) {
 }
 
 /// How long it may take, what it is called, and who passes it on.
-fn sign(journey: &Journey, route: &Route, version: Version, until: Duration, head: &mut Head) {
+fn sign<'a>(
+    plan: &'a Plan,
+    journey: &Journey,
+    route: &'a Route,
+    version: Version,
+    until: Duration,
+    head: &mut Head<'a>,
+) {
     let left = until.saturating_sub(journey.seen);
     match journey.heads.has(Heads::DEADLINE) {
         true => deadline::pass_on(&mut head.headers, left, kernel::clock::unix_time),
         false => head.say(deadline::REQUEST_TIMEOUT, route.timeout(left)),
     }
-    head.say(request_id::NAME, journey.id.value());
+    head.say(request_id::NAME, Cow::Owned(journey.id.value()));
     if journey.heads.has(Heads::TRACE_STATE) && TraceContext::given(&head.headers).is_none() {
         // It is of a trace that nobody can tell.
         head.headers.remove(TRACESTATE);
     }
     if let Some(trace) = journey.trace {
-        head.say(TRACEPARENT, said_once(trace.value()));
+        head.say(TRACEPARENT, Cow::Owned(said_once(trace.value())));
     }
-    let node = &journey.plan.shared.node;
+    let node = &plan.shared.node;
     match head.apart {
-        true => head.more.push((VIA, node.via(version).clone())),
+        true => head.more.push((VIA, Cow::Borrowed(node.via(version)))),
         false => node.sign(&mut head.headers, version),
     }
 }

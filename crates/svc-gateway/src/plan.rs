@@ -1,5 +1,6 @@
 //! A config made ready to be followed: one whole snapshot, which each request holds from its head to its end.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
@@ -317,10 +318,10 @@ pub(crate) fn class(name: ClassName) -> Class {
 
 impl Route {
     /// What an upstream is told of the time that is left.
-    pub(crate) fn timeout(&self, left: Duration) -> HeaderValue {
+    pub(crate) fn timeout(&self, left: Duration) -> Cow<'_, HeaderValue> {
         match left == self.deadline {
-            true => self.timeout.clone(),
-            false => deadline::request_timeout(left),
+            true => Cow::Borrowed(&self.timeout),
+            false => Cow::Owned(deadline::request_timeout(left)),
         }
     }
 

@@ -194,7 +194,7 @@ async fn proceed(
         draft,
         payload,
         wish.as_ref(),
-        (backend, route),
+        (plan, backend, route),
         visit,
         until,
     )?;

@@ -49,7 +49,7 @@ impl AsyncRead for Io {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         match &mut self.wire {
-            Wire::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            Wire::Plain(stream) => net::poll_read(stream, cx, buf),
             Wire::Encrypted(stream) => Pin::new(stream).poll_read(cx, buf),
         }
     }
@@ -102,7 +102,7 @@ impl AsyncWrite for Io {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         match &mut self.wire {
-            Wire::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
+            Wire::Plain(stream) => net::poll_write(stream, cx, buf),
             Wire::Encrypted(stream) => Pin::new(stream).poll_write(cx, buf),
         }
     }
@@ -113,7 +113,7 @@ impl AsyncWrite for Io {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match &mut self.wire {
-            Wire::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            Wire::Plain(stream) => net::poll_write_vectored(stream, cx, bufs),
             Wire::Encrypted(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
         }
     }

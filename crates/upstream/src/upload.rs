@@ -249,7 +249,12 @@ impl Upload {
             } else {
                 let [first, second, third, fourth] = &self.pieces;
                 let parts = [lead, first, second, third, fourth, self.tail];
-                ready!(io.poll_write_vectored(cx, &parts.map(IoSlice::new)))?
+                let (mut slices, mut count) = ([IoSlice::new(&[]); 6], 0);
+                for part in parts.into_iter().filter(|part| !part.is_empty()) {
+                    slices[count] = IoSlice::new(part);
+                    count += 1;
+                }
+                ready!(io.poll_write_vectored(cx, &slices[..count]))?
             };
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));

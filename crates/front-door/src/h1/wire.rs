@@ -37,6 +37,10 @@ pub(crate) struct Wire {
     full: bool,
     /// There was more room than is shared with others.
     large: bool,
+    /// Bytes of the last body, which came right behind its head: the next may be like it.
+    likely: usize,
+    /// The room is for a body that is likely.
+    ample: bool,
     pub(super) head_bytes: usize,
     /// Told to be quick, since the door closes.
     hurried: bool,
@@ -62,6 +66,8 @@ impl Wire {
             full: false,
             // Whose room this is nobody knows.
             large: true,
+            likely: 0,
+            ample: false,
             head_bytes: head_bytes.max(8192),
             hurried: false,
             rested: false,
@@ -156,12 +162,23 @@ impl Wire {
     }
 
     fn takes_room(&mut self) {
-        self.inbox = spare::take_inbox();
-        self.large = false;
+        let likely = std::mem::take(&mut self.likely);
+        self.ample = likely > 0;
+        self.large = self.ample;
+        self.inbox = match self.ample {
+            true => BytesMut::with_capacity(READ_BYTES + likely),
+            false => spare::take_inbox(),
+        };
     }
 
-    /// Others may need it, as long as nothing is in there and nobody holds what was.
+    /// Others may need it, as long as nothing is in there and nobody holds what was. Who waits needs no more than is
+    /// usual, whatever was likely.
     fn gives_back_room(&mut self) {
+        if self.inbox.len() <= READ_BYTES / 2 && std::mem::take(&mut self.ample) {
+            let mut usual = spare::take_inbox();
+            usual.extend_from_slice(&self.inbox);
+            (self.inbox, self.large) = (usual, false);
+        }
         if !self.large {
             spare::put_inbox_if_whole(&mut self.inbox);
         }
@@ -219,7 +236,12 @@ impl Wire {
             self.inbox.reserve(length - self.inbox.len() + LEAST_BYTES);
             let _here_or_not = self.poll_fill(READ_BYTES, cx);
         }
-        (length <= self.inbox.len()).then(|| self.inbox.split_to(length).freeze())
+        let is_here = length <= self.inbox.len();
+        // What is larger was read in pieces anyway, and what is smaller has room.
+        if is_here && (READ_BYTES / 2..=WHOLE_BYTES).contains(&length) {
+            self.likely = length;
+        }
+        is_here.then(|| self.inbox.split_to(length).freeze())
     }
 
     pub(super) fn poll_write(

@@ -3,6 +3,7 @@
 use super::remove_where;
 use crate::text::{Text, unquoted_split};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -73,11 +74,11 @@ impl Forwarding {
 
     /// The headers of a request that makes no claim of its own: what [`Forwarding::apply`] would write, without a map
     /// to write it into. `host` is the text of a checked authority.
-    pub fn plain(&self, host: HeaderValue) -> [(HeaderName, HeaderValue); 3] {
+    pub fn plain(&self, host: HeaderValue) -> [(HeaderName, Cow<'_, HeaderValue>); 3] {
         [
-            (FOR, self.peer.clone()),
-            (PROTO, HeaderValue::from_static(self.proto)),
-            (HOST, host),
+            (FOR, Cow::Borrowed(&self.peer)),
+            (PROTO, Cow::Owned(HeaderValue::from_static(self.proto))),
+            (HOST, Cow::Owned(host)),
         ]
     }
 

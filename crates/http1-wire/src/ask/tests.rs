@@ -127,10 +127,13 @@ fn what_is_said_besides_ends_the_head_as_it_would_have_in_the_map() {
     parts.headers.insert("host", "h".parse().unwrap());
     parts.headers.insert("accept", "*/*".parse().unwrap());
     let more = [
-        (http::header::VIA, HeaderValue::from_static("1.1 us")),
+        (
+            http::header::VIA,
+            Cow::Owned(HeaderValue::from_static("1.1 us")),
+        ),
         (
             HeaderName::from_static("x-request-id"),
-            HeaderValue::from_static("7"),
+            Cow::Owned(HeaderValue::from_static("7")),
         ),
     ];
     let ask = Ask {
