@@ -174,6 +174,52 @@ async fn a_body_is_read_from_another_task_too_and_a_large_one_in_pieces() {
     assert!(answer.ends_with("hello"), "{answer}");
 }
 
+/// However the next request comes, behind a body that made room for another like it.
+// req: GW-01
+#[tokio::test]
+async fn a_body_like_the_last_comes_whole_and_any_other_comes_too() {
+    let house = House::open(patient()).await;
+    let mut stream = house.connect().await;
+    let (mut reading, mut writing) = stream.split();
+    let body = |round: usize, length: usize| vec![b'a' + (round % 26) as u8; length];
+    let lengths = [
+        16_384, 16_384, 16_384, 4_096, 65_536, 65_536, 65_537, 16_384, 1, 16_384, 0, 40_000,
+    ];
+    let all = 4 * lengths.len();
+    let mixed = (0..all).map(|round| round * 17 % all);
+    for round in (0..all).chain(mixed) {
+        let length = lengths[round % lengths.len()];
+        let mut whole =
+            format!("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n")
+                .into_bytes();
+        let head = whole.len();
+        whole.extend(body(round, length));
+        // At once; the head apart; in the middle of the head; in the middle of the body.
+        let parted = [whole.len(), head, head / 2, head + length / 2][round / lengths.len()];
+        let say = async {
+            let (first, second) = whole.split_at(parted);
+            writing.write_all(first).await.unwrap();
+            if !second.is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                writing.write_all(second).await.unwrap();
+            }
+        };
+        let hear = async {
+            let mut heard = Vec::new();
+            let ends = |heard: &[u8]| heard.windows(4).position(|end| end == b"\r\n\r\n");
+            while ends(&heard).is_none_or(|end| heard.len() < end + 4 + length) {
+                assert!(reading.read_buf(&mut heard).await.unwrap() > 0, "it ends");
+            }
+            heard.split_off(ends(&heard).unwrap() + 4)
+        };
+        let ((), heard) = tokio::join!(say, hear);
+        assert!(
+            heard == body(round, length),
+            "{length} bytes, parted at {parted}"
+        );
+    }
+}
+
 // attack: A-39
 #[tokio::test]
 async fn what_is_no_request_is_refused_before_it_ends() {
