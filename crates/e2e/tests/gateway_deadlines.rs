@@ -9,7 +9,7 @@ use e2e::gateway::{Gateway, PATIENCE, assert_refusal, to};
 use e2e::wait::eventually;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use testkit::http::request_bytes;
-use testkit::upstream::{Fault, Upstream};
+use testkit::upstream::{Fault, Reply, Upstream};
 
 /// Nothing is concluded from failures: each case is to be seen by itself.
 const NO_BREAKER: &str = "[gateway.upstreams.main.breaker]\nsamples = 100000";
@@ -177,4 +177,26 @@ async fn a_deadline_that_passes_in_the_queue_frees_its_place_and_says_so() {
     assert!(near(took, ms(200)), "{took:?}");
     assert_eq!(upstream.received(), 1, "it never reached the upstream");
     assert_eq!(gateway.get("/").await.status, 200);
+}
+
+// req: GW-09, GW-10
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_try_is_told_what_is_left_then() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set_default(Reply::from(Fault::Reset).delay(ms(300)));
+    let section = to(upstream.addr(), NO_BREAKER);
+    let gateway = Gateway::start(&section).await;
+    for headers in [&[][..], &[("grpc-timeout", "2S")]] {
+        let before = upstream.requests().len();
+        let answer = gateway.get_with("/", headers).await;
+        assert_refusal(&answer, 502, "upstream-reset");
+        let told = upstream.requests().split_off(before);
+        let seconds = |turn: usize| -> f64 {
+            let head = &told[turn].head.as_ref().unwrap().headers;
+            head.get("request-timeout").unwrap().parse().unwrap()
+        };
+        assert!(told.len() > 1, "it is tried again");
+        let less = seconds(0) - seconds(1);
+        assert!((0.3..1.0).contains(&less), "{less} s less");
+    }
 }

@@ -12,6 +12,8 @@ pub const REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("request-timeout
 pub const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 /// A moment: milliseconds since 1970, or RFC 3339.
 pub const REQUEST_DEADLINE: HeaderName = HeaderName::from_static("x-request-deadline");
+/// All of them.
+pub const TOLD: [HeaderName; 3] = [REQUEST_TIMEOUT, GRPC_TIMEOUT, REQUEST_DEADLINE];
 
 /// What any wish is clamped to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use http::header::HeaderMap;
 use http::{HeaderName, Method, Response, StatusCode, Uri};
+use http_rules::deadline;
 use http1_wire::spare;
 use kernel::backoff::Backoff;
 use tokio::time::Instant;
@@ -202,6 +203,21 @@ impl Call<'_> {
             if !pause.is_zero() {
                 tokio::time::sleep(pause).await;
             }
+            self.say_what_is_left();
+        }
+    }
+
+    /// An upstream that is told more time than there is works on for nobody. What a route says itself stands.
+    fn say_what_is_left(&mut self) {
+        let left = self.until.saturating_duration_since(kernel::clock::now());
+        let said = self
+            .more
+            .iter_mut()
+            .find(|(name, _)| *name == deadline::REQUEST_TIMEOUT);
+        if let Some((_, said)) = said {
+            *said = Cow::Owned(deadline::request_timeout(left));
+        } else if !self.route.request_edits.name_any(&deadline::TOLD) {
+            deadline::pass_on(&mut self.headers, left, kernel::clock::unix_time);
         }
     }
 

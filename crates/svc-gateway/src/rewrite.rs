@@ -267,6 +267,12 @@ impl Edits {
         self.set.is_empty() && self.remove.is_empty()
     }
 
+    /// Whether they are about one of these.
+    pub(crate) fn name_any(&self, names: &[HeaderName]) -> bool {
+        let set = self.set.iter().map(|(name, _)| name);
+        set.chain(&self.remove).any(|name| names.contains(name))
+    }
+
     pub(crate) fn apply(&self, headers: &mut HeaderMap) {
         for name in &self.remove {
             headers.remove(name);
