@@ -167,6 +167,33 @@ async fn a_call_in_both_directions_may_pause_and_then_holds_no_place() {
     .await;
 }
 
+// req: GW-01, FQ-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_never_pauses_holds_no_place_either() {
+    let gateway = Gateway::start(&grpc_section(grpc().await)).await;
+    let mut client = h2(&gateway).await;
+    let mut calls = Vec::new();
+    for _ in 0..2 {
+        let (mut sender, body) = Channel::<Bytes>::new(1);
+        sender.send_data(Bytes::from("tick")).await.unwrap();
+        let request = grpc_request("/echo", body);
+        let answer = client.send_request(request).await.unwrap();
+        calls.push((sender, answer.into_body()));
+    }
+    for _ in 0..10 {
+        tokio::time::sleep(ms(60)).await;
+        for (sender, answer) in &mut calls {
+            let tick = answer.frame().await.unwrap().unwrap();
+            assert_eq!(tick.into_data().unwrap(), "tick");
+            sender.send_data(Bytes::from("tick")).await.unwrap();
+        }
+    }
+    assert_eq!(streams_open(&gateway).await, 2);
+    let request = grpc_request("/echo", Channel::<Bytes>::new(1).1);
+    let answer = client.send_request(request).await.unwrap();
+    assert_eq!(answer.status(), 200, "a place is free");
+}
+
 // There are clients that do so, and ask how far it is besides.
 // req: GW-01
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use e2e::gateway::{Gateway, PATIENCE, TRUSTED, assert_refusal};
 use testkit::http::{Connection, request_bytes};
-use testkit::upstream::{Reply, Upstream, filler};
+use testkit::upstream::{Fault, Reply, Upstream, filler};
 
 /// Two routes to one upstream with so many places.
 fn section(upstream: &Upstream, limit: u32, reports: &str) -> String {
@@ -161,4 +161,31 @@ async fn who_sends_large_bodies_slowly_keeps_no_more_places_than_its_part() {
         assert_refusal(answer, 408, "body-timeout");
     }
     assert!((1..=2).contains(&had_to_go.count()), "its part is two");
+}
+
+// req: FQ-01, AC-05
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_goes_on_and_on_keeps_nobody_from_a_place_for_ever() {
+    let upstream = Upstream::start().await.unwrap();
+    let drops = Fault::Slow { bytes_per_s: 20 };
+    let report = Reply::default().body(filler(200)).chunked().fault(drops);
+    upstream.set("/reports", report);
+    let gateway = Gateway::start(&section(&upstream, 4, "deadline_ms = 600")).await;
+    let mut tails = Vec::new();
+    for _ in 0..4 {
+        tails.push(asks(&gateway, "/reports", "tails").await);
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let began = Instant::now();
+    loop {
+        let page = gateway.get_with("/page", &[("x-tenant", "polite")]).await;
+        if page.status == 200 {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(4), "{}", page.text());
+    }
+    for mut one in tails {
+        let answer = one.response(Duration::from_secs(20)).await.unwrap();
+        assert_eq!(answer.body, filler(200), "it goes on as it was");
+    }
 }

@@ -300,3 +300,52 @@ async fn an_answer_that_is_made_as_it_goes_may_take_its_time_as_long_as_it_goes_
     assert_eq!(gateway.get("/").await.text(), "the origin answers\n");
     assert!(began.elapsed() > ms(800), "{:?}", began.elapsed());
 }
+
+// req: GW-01, GW-04
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_take_no_room_in_the_node_from_requests() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set("/events", events(20));
+    let limits = "[gateway.limits]\ninflight = 2\n";
+    let gateway = Gateway::start(&format!("{limits}{}", to(upstream.addr(), ""))).await;
+    let mut open = Vec::new();
+    for number in 1..=3 {
+        let mut client = gateway.connect().await;
+        let request = request_bytes("GET", "gate.test", "/events", &[], b"");
+        client.send(&request).await.unwrap();
+        eventually("it is a stream", PATIENCE, async || {
+            streams_open(&gateway).await == number
+        })
+        .await;
+        open.push(client);
+    }
+    assert_eq!(gateway.get("/other").await.status, 200, "there is room");
+    drop(open);
+    eventually("all are gone", PATIENCE, async || {
+        streams_open(&gateway).await == 0
+    })
+    .await;
+    assert_eq!(gateway.get("/other").await.status, 200);
+}
+
+// req: GW-01, GW-02
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_may_have_no_more_streams_is_told_before_the_upstream_begins_one() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set("/events", events(20));
+    let limits = "[gateway.limits]\nstreams_per_tenant = 1\n";
+    let gateway = Gateway::start(&format!("{limits}{}", to(upstream.addr(), ""))).await;
+    let wish = [("accept", "text/event-stream")];
+    let mut first = gateway.connect().await;
+    let request = request_bytes("GET", "gate.test", "/events", &wish, b"");
+    first.send(&request).await.unwrap();
+    eventually("the first is a stream", PATIENCE, async || {
+        streams_open(&gateway).await == 1
+    })
+    .await;
+    let mut second = gateway.connect().await;
+    let request = request_bytes("POST", "gate.test", "/events", &wish, b"buy");
+    let answer = second.exchange(&request, PATIENCE).await.unwrap();
+    assert_refusal(&answer, 429, "streams-full");
+    assert_eq!(upstream.received(), 1, "it was not asked to");
+}

@@ -48,7 +48,7 @@ pub(crate) enum Pace {
     Own,
     /// It is silent for no longer than this.
     Steady(Duration),
-    /// A call that may be a stream: who is silent for this long is one.
+    /// A call that may be a stream: who is silent for this long is one, and who goes on for as long.
     Calls(Duration),
 }
 
@@ -59,6 +59,9 @@ struct Wait {
     since: Option<Instant>,
     /// It is the client that is waited for: the upstream may need the rest of the request before it goes on.
     for_client: bool,
+    /// When the upstream was first waited for, and how long after that it last was.
+    began: Option<Instant>,
+    lasts: Duration,
     /// What is left of the upstream's time.
     left: Duration,
     /// What has come since it was given.
@@ -122,11 +125,13 @@ impl Passing {
     /// tenant, or not at all if that has too many.
     fn kept_waiting(&mut self) {
         self.reply.kept_waiting();
-        self.makes_room();
+        if self.journey.is_in_the_way() {
+            self.makes_room();
+        }
     }
 
     fn makes_room(&mut self) {
-        if self.ended || !self.journey.is_in_the_way() || self.journey.goes_on_as_stream() {
+        if self.ended || self.journey.goes_on_as_stream() {
             return;
         }
         (self.ended, self.gave_way) = (true, true);
@@ -202,11 +207,22 @@ impl Passing {
         };
         let for_client = self.reply.lacks_request();
         let wait = self.wait.get_or_insert_with(|| Wait::new(patience));
-        ready!(wait.poll(for_client, patience, cx));
-        if self.is_call && self.journey.becomes_stream().is_ok() {
+        let polled = wait.poll(for_client, patience, cx);
+        let lasts = wait.lasts;
+        let is_stream = self.is_call && (polled.is_ready() || lasts >= patience);
+        if is_stream && self.journey.becomes_stream().is_ok() {
             self.patience = None;
             return Poll::Pending;
         }
+        // What goes on and on would hold its place for ever, and a tenant with enough of it all there are.
+        if polled.is_pending() && self.journey.has_lasted(lasts) && self.journey.overstays() {
+            self.makes_room();
+            return match self.ended {
+                true => self.poll(cx),
+                false => Poll::Pending,
+            };
+        }
+        ready!(polled);
         if for_client {
             return self.wait_on(cx);
         }
@@ -219,7 +235,9 @@ impl Passing {
 
     /// The door bounds how long a client has for its request; here it may only be in the way.
     fn wait_on(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
-        self.makes_room();
+        if self.journey.is_in_the_way() {
+            self.makes_room();
+        }
         if let Some(wait) = &mut self.wait {
             wait.since = None;
         }
@@ -233,6 +251,8 @@ impl Wait {
             alarm: Box::pin(tokio::time::sleep(patience)),
             since: None,
             for_client: false,
+            began: None,
+            lasts: Duration::ZERO,
             left: patience,
             bytes: 0,
         })
@@ -248,6 +268,7 @@ impl Wait {
             self.for_client = for_client;
             let now = kernel::clock::now();
             self.since = Some(now);
+            self.lasts = now - *self.began.get_or_insert(now);
             self.alarm.as_mut().reset(now + self.left);
         }
         self.alarm.as_mut().poll(cx)

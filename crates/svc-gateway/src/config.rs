@@ -140,7 +140,7 @@ pub struct LimitsText {
     /// Requests at once on one HTTP/2 connection.
     #[schemars(range(min = 1, max = 10_000))]
     pub streams: u32,
-    /// Requests in the node at once, over all upstreams.
+    /// Requests in the node at once, over all upstreams; what goes on as a stream of its tenant is none of them.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub inflight: u32,
     /// Bytes of a request body, unless its route says otherwise.

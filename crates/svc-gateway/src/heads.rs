@@ -37,6 +37,8 @@ impl Heads {
     pub(crate) const TRACE_STATE: Heads = Heads(1 << 12);
     /// How often it may be passed on.
     pub(crate) const HOPS: Heads = Heads(1 << 13);
+    /// A wish for events as they come, and for nothing else.
+    pub(crate) const EVENTS: Heads = Heads(1 << 14);
     /// Something by which a caller shows who it is.
     pub(crate) const CREDENTIAL: Heads = Self::AUTHORIZATION.and(Self::KEY).and(Self::TENANT);
     /// What the gateway says itself to every upstream.
@@ -54,6 +56,9 @@ impl Heads {
             // Whatever a request says it brings: only by POST is it a call, and its sender reads what calls are told.
             if *name == header::CONTENT_TYPE && is_call(value) && request.method == Method::POST {
                 seen = seen.and(Heads::CALL);
+            }
+            if *name == header::ACCEPT && value == "text/event-stream" {
+                seen = seen.and(Heads::EVENTS);
             }
         }
         seen

@@ -23,6 +23,7 @@ use crate::slots::Place;
 
 pub(crate) mod line;
 mod spans;
+mod streams;
 
 use spans::Spans;
 
@@ -236,51 +237,6 @@ impl Journey {
         self.reason = "";
         self.look();
         self.finish();
-    }
-
-    /// It goes on for long: its place goes to others, and it counts as a stream of its tenant.
-    pub(crate) fn becomes_stream(&mut self) -> Result<(), Refusal> {
-        self.open_stream(self.plan.streams_per_tenant)?;
-        self.look();
-        self.give_back(Some(Outcome::Success));
-        Ok(())
-    }
-
-    fn open_stream(&mut self, most: u32) -> Result<(), Refusal> {
-        let key = self.caller.as_ref().map_or(0, |caller| caller.key);
-        let stream = self.plan.shared.open_stream(key, most);
-        self.stream = Some(stream.ok_or(Refusal::StreamsFull)?);
-        Ok(())
-    }
-
-    /// Whether it has a place that others wait for.
-    pub(crate) fn is_in_the_way(&self) -> bool {
-        let backend = self.backend.as_ref().filter(|_| self.place.is_some());
-        backend.is_some_and(|backend| backend.body.slots.is_awaited())
-    }
-
-    /// Whether others wait while its tenant has more than its part.
-    pub(crate) fn overstays(&self) -> bool {
-        let beyond = self.place.as_ref().is_some_and(Place::is_beyond_part);
-        beyond && self.is_in_the_way()
-    }
-
-    /// The same for one whose client is slow: how long that took says nothing about the upstream.
-    pub(crate) fn goes_on_as_stream(&mut self) -> bool {
-        let open = self.open_stream(self.plan.streams_per_tenant).is_ok();
-        if open {
-            self.look();
-            self.give_back(None);
-        }
-        open
-    }
-
-    /// It ends before its client has taken it, for those who wait.
-    pub(crate) fn gives_way(&mut self) {
-        self.look();
-        self.reason = Refusal::StreamsFull.reason();
-        self.note_refusal();
-        self.settle(None);
     }
 
     /// The deadline passed: where was it?

@@ -167,9 +167,12 @@ async fn proceed(
     visit: &Visit,
     until: Duration,
 ) -> Result<Arrival, Refusal> {
-    admit(journey, backend, route, until).await?;
     let asks = journey.heads.has(Heads::UPGRADE);
     let wish = asks.then(|| Wish::of(&mut draft.parts)).flatten();
+    if wish.is_some() || journey.heads.has(Heads::EVENTS) {
+        journey.may_become_stream()?;
+    }
+    admit(journey, backend, route, until).await?;
     let by = latest_end(journey.seen, until);
     let by = plan.shared.timeline.instant(by);
     let mut waited = false;

@@ -128,9 +128,19 @@ impl Shared {
         self.inflight.load(Ordering::Relaxed)
     }
 
+    /// Whether a tenant has fewer streams than `most`.
+    pub(crate) fn may_open_stream(&self, tenant: u64, most: u32) -> bool {
+        let streams = self.streams.lock();
+        streams.get(&tenant).copied().unwrap_or(0) < most
+    }
+
     /// One more stream of a tenant, if it has fewer than `most`.
     pub(crate) fn open_stream(self: &Arc<Self>, tenant: u64, most: u32) -> Option<Stream> {
         let mut streams = self.streams.lock();
+        if most == 0 {
+            // Nothing would ever take the entry out again.
+            return None;
+        }
         let open = streams.entry(tenant).or_insert(0);
         if *open >= most {
             return None;
@@ -146,13 +156,20 @@ impl Shared {
 pub(crate) struct Presence {
     plan: Arc<Plan>,
     let_in: bool,
+    /// It is one of the requests in the node.
+    counts: bool,
 }
 
 impl Presence {
     /// Where requests are in the node until they are done; those it has no room for are about to be told so.
     pub(crate) fn begin(plan: Arc<Plan>) -> Self {
         let let_in = plan.shared.enter(plan.inflight);
-        Self { plan, let_in }
+        let counts = true;
+        Self {
+            plan,
+            let_in,
+            counts,
+        }
     }
 
     /// Whether the node had room for it.
@@ -162,6 +179,13 @@ impl Presence {
 
     pub(crate) fn plan(&self) -> Arc<Plan> {
         self.plan.clone()
+    }
+
+    /// It goes on as a stream, of which each tenant has its own number: others may come in.
+    pub(crate) fn makes_room(&mut self) {
+        if std::mem::take(&mut self.counts) {
+            self.plan.shared.inflight.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -175,7 +199,7 @@ impl Deref for Presence {
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        self.plan.shared.inflight.fetch_sub(1, Ordering::Relaxed);
+        self.makes_room();
     }
 }
 

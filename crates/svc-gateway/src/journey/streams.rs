@@ -1,0 +1,76 @@
+//! What goes on for long: it counts as a stream of its tenant, and holds no place that others wait for.
+
+use std::time::Duration;
+
+use concurrency_gate::Outcome;
+
+use super::Journey;
+use crate::reject::Refusal;
+use crate::slots::Place;
+
+impl Journey {
+    /// It goes on for long: its place goes to others, and it counts as a stream of its tenant.
+    pub(crate) fn becomes_stream(&mut self) -> Result<(), Refusal> {
+        self.open_stream(self.plan.streams_per_tenant)?;
+        self.plan.makes_room();
+        self.look();
+        self.give_back(Some(Outcome::Success));
+        Ok(())
+    }
+
+    /// It asks for a stream, and may have one: the upstream is not to begin what its client is not told of.
+    pub(crate) fn may_become_stream(&self) -> Result<(), Refusal> {
+        let (key, most) = (self.tenant_key(), self.plan.streams_per_tenant);
+        match self.plan.shared.may_open_stream(key, most) {
+            true => Ok(()),
+            false => Err(Refusal::StreamsFull),
+        }
+    }
+
+    fn tenant_key(&self) -> u64 {
+        self.caller.as_ref().map_or(0, |caller| caller.key)
+    }
+
+    pub(super) fn open_stream(&mut self, most: u32) -> Result<(), Refusal> {
+        let stream = self.plan.shared.open_stream(self.tenant_key(), most);
+        self.stream = Some(stream.ok_or(Refusal::StreamsFull)?);
+        Ok(())
+    }
+
+    /// Whether it has a place that others wait for.
+    pub(crate) fn is_in_the_way(&self) -> bool {
+        let backend = self.backend.as_ref().filter(|_| self.place.is_some());
+        backend.is_some_and(|backend| backend.body.slots.is_awaited())
+    }
+
+    /// Whether it has gone on for longer than its route lets anybody wait for the head of an answer.
+    pub(crate) fn has_lasted(&self, time: Duration) -> bool {
+        let route = self.route.as_ref();
+        route.is_some_and(|route| time >= route.deadline)
+    }
+
+    /// Whether others wait while its tenant has more than its part.
+    pub(crate) fn overstays(&self) -> bool {
+        let beyond = self.place.as_ref().is_some_and(Place::is_beyond_part);
+        beyond && self.is_in_the_way()
+    }
+
+    /// The same for one whose client is slow: how long that took says nothing about the upstream.
+    pub(crate) fn goes_on_as_stream(&mut self) -> bool {
+        let open = self.open_stream(self.plan.streams_per_tenant).is_ok();
+        if open {
+            self.plan.makes_room();
+            self.look();
+            self.give_back(None);
+        }
+        open
+    }
+
+    /// It ends before its client has taken it, for those who wait.
+    pub(crate) fn gives_way(&mut self) {
+        self.look();
+        self.reason = Refusal::StreamsFull.reason();
+        self.note_refusal();
+        self.settle(None);
+    }
+}
