@@ -184,11 +184,17 @@ async fn a_deadline_that_passes_in_the_queue_frees_its_place_and_says_so() {
 async fn another_try_is_told_what_is_left_then() {
     let upstream = Upstream::start().await.unwrap();
     upstream.set_default(Reply::from(Fault::Reset).delay(ms(300)));
-    let section = to(upstream.addr(), NO_BREAKER);
+    let removes = "[[gateway.routes]]\npath = \"/quiet\"\nupstream = \"main\"\n\
+                   remove_request = [\"grpc-timeout\"]\n";
+    let section = format!("{removes}{}", to(upstream.addr(), NO_BREAKER));
     let gateway = Gateway::start(&section).await;
-    for headers in [&[][..], &[("grpc-timeout", "2S")]] {
+    for (path, headers) in [
+        ("/", &[][..]),
+        ("/", &[("grpc-timeout", "2S")]),
+        ("/quiet", &[("grpc-timeout", "2S")]),
+    ] {
         let before = upstream.requests().len();
-        let answer = gateway.get_with("/", headers).await;
+        let answer = gateway.get_with(path, headers).await;
         assert_refusal(&answer, 502, "upstream-reset");
         let told = upstream.requests().split_off(before);
         let seconds = |turn: usize| -> f64 {

@@ -7,9 +7,15 @@
 
 use std::time::{Duration, Instant};
 
-use e2e::gateway::{Gateway, PATIENCE, TRUSTED, assert_refusal};
+use bytes::Bytes;
+use e2e::gateway::{Gateway, PATIENCE, TRUSTED, assert_refusal, to};
+use http_body_util::{BodyExt, Empty};
+use hyper::Request;
+use hyper::client::conn::http2::{Builder, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use testkit::http::{Connection, request_bytes};
 use testkit::upstream::{Fault, Reply, Upstream, filler};
+use tokio::net::TcpStream;
 
 /// Two routes to one upstream with so many places.
 fn section(upstream: &Upstream, limit: u32, reports: &str) -> String {
@@ -176,6 +182,14 @@ async fn what_goes_on_and_on_keeps_nobody_from_a_place_for_ever() {
         tails.push(asks(&gateway, "/reports", "tails").await);
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
+    the_polite_is_served_soon(&gateway).await;
+    for mut one in tails {
+        let answer = one.response(Duration::from_secs(20)).await.unwrap();
+        assert_eq!(answer.body, filler(200), "it goes on as it was");
+    }
+}
+
+async fn the_polite_is_served_soon(gateway: &Gateway) {
     let began = Instant::now();
     loop {
         let page = gateway.get_with("/page", &[("x-tenant", "polite")]).await;
@@ -184,8 +198,77 @@ async fn what_goes_on_and_on_keeps_nobody_from_a_place_for_ever() {
         }
         assert!(began.elapsed() < Duration::from_secs(4), "{}", page.text());
     }
-    for mut one in tails {
-        let answer = one.response(Duration::from_secs(20)).await.unwrap();
-        assert_eq!(answer.body, filler(200), "it goes on as it was");
+}
+
+async fn over_http2(gateway: &Gateway) -> SendRequest<Empty<Bytes>> {
+    let stream = TcpStream::connect(gateway.door).await.unwrap();
+    let mut client = Builder::new(TokioExecutor::new());
+    client.initial_stream_window_size(64 * 1024);
+    let (sender, connection) = client.handshake(TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+/// The upstream is never waited for: its client takes all the time, and is never so slow that the door would say so.
+// req: FQ-01, AC-05
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_has_no_end_keeps_nobody_from_a_place_however_steadily_it_is_read() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set("/reports", Fault::EndlessBody);
+    let gateway = Gateway::start(&section(&upstream, 4, "deadline_ms = 600")).await;
+    let mut tails = Vec::new();
+    for _ in 0..4 {
+        let mut sender = over_http2(&gateway).await;
+        let request = Request::get("http://gate.test/reports").header("x-tenant", "tails");
+        let request = request.body(Empty::<Bytes>::new()).unwrap();
+        let answer = sender.send_request(request).await.unwrap();
+        tails.push(tokio::spawn(async move {
+            let mut body = answer.into_body();
+            while let Some(Ok(_piece)) = body.frame().await {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        }));
     }
+    // Until all that lies between is full.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    the_polite_is_served_soon(&gateway).await;
+    for tail in tails {
+        assert!(!tail.is_finished(), "it goes on as it was");
+        tail.abort();
+    }
+}
+
+/// Places become more while those who wait for one share connections, which hear of it from each other then.
+// req: GT-12, KN-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_of_several_connections_wait_for_places_that_become_more() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set_default(Reply::default().delay(Duration::from_millis(20)));
+    let gateway = Gateway::start(&to(upstream.addr(), "")).await;
+    let mut senders = Vec::new();
+    for _ in 0..3 {
+        senders.push(over_http2(&gateway).await);
+    }
+    let began = Instant::now();
+    let mut served = 0;
+    while began.elapsed() < Duration::from_secs(3) {
+        let mut answers = Vec::new();
+        for round in 0..60 {
+            let request = Request::get("http://gate.test/");
+            let request = request.body(Empty::<Bytes>::new()).unwrap();
+            answers.push(senders[round % 3].send_request(request));
+        }
+        for answer in answers {
+            let status = answer.await.unwrap().status();
+            assert!(status == 200 || status == 429, "{status}");
+            served += u32::from(status == 200);
+        }
+    }
+    let metrics = gateway.metrics().await;
+    let waits = metrics.sum("fq_wait_seconds_count", &[]);
+    assert!(
+        waits > 0.0 && served > 1_000,
+        "{waits} waited, {served} served"
+    );
+    assert!(metrics.sum("upstream_limit", &[]) > 16.0, "it became more");
 }

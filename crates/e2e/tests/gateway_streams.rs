@@ -6,7 +6,7 @@
 )]
 
 use base64::Engine as _;
-use e2e::gateway::{Gateway, PATIENCE, assert_refusal, to};
+use e2e::gateway::{Gateway, PATIENCE, TRUSTED, assert_refusal, to};
 use e2e::wait::eventually;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -348,4 +348,42 @@ async fn who_may_have_no_more_streams_is_told_before_the_upstream_begins_one() {
     let answer = second.exchange(&request, PATIENCE).await.unwrap();
     assert_refusal(&answer, 429, "streams-full");
     assert_eq!(upstream.received(), 1, "it was not asked to");
+}
+
+// req: GW-01, GW-03
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_node_has_no_more_streams_than_it_may_whoever_has_them() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set("/events", events(20));
+    let limits = "[gateway.limits]\nstreams_in_all = 2\n";
+    let section = format!("{TRUSTED}{limits}{}", to(upstream.addr(), ""));
+    let gateway = Gateway::start(&section).await;
+    let asks = |tenant: &'static str| {
+        let headers = [("x-tenant", tenant)];
+        request_bytes("GET", "gate.test", "/events", &headers, b"")
+    };
+    let mut open = Vec::new();
+    for tenant in ["a", "b"] {
+        let mut client = gateway.connect().await;
+        client.send(&asks(tenant)).await.unwrap();
+        open.push(client);
+    }
+    eventually("both are streams", PATIENCE, async || {
+        streams_open(&gateway).await == 2
+    })
+    .await;
+    let mut third = gateway.connect().await;
+    let answer = third.exchange(&asks("c"), PATIENCE).await.unwrap();
+    assert_refusal(&answer, 503, "node-busy");
+    drop(open.pop());
+    eventually("one is gone", PATIENCE, async || {
+        streams_open(&gateway).await == 1
+    })
+    .await;
+    let mut third = gateway.connect().await;
+    third.send(&asks("c")).await.unwrap();
+    eventually("there is room again", PATIENCE, async || {
+        streams_open(&gateway).await == 2
+    })
+    .await;
 }

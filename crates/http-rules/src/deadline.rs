@@ -12,8 +12,6 @@ pub const REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("request-timeout
 pub const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 /// A moment: milliseconds since 1970, or RFC 3339.
 pub const REQUEST_DEADLINE: HeaderName = HeaderName::from_static("x-request-deadline");
-/// All of them.
-pub const TOLD: [HeaderName; 3] = [REQUEST_TIMEOUT, GRPC_TIMEOUT, REQUEST_DEADLINE];
 
 /// What any wish is clamped to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +48,23 @@ pub fn pass_on(headers: &mut HeaderMap, left: Duration, now: impl Fn() -> Durati
         headers.insert(REQUEST_DEADLINE, request_deadline(now() + left));
     }
     headers.insert(REQUEST_TIMEOUT, request_timeout(left));
+}
+
+/// Tells the next server what is left by now, in every form it was told before that is not `fixed`.
+pub fn renew(
+    headers: &mut HeaderMap,
+    left: Duration,
+    now: impl Fn() -> Duration,
+    fixed: impl Fn(&HeaderName) -> bool,
+) {
+    let mut tell = |name: HeaderName, value: &dyn Fn() -> HeaderValue| {
+        if headers.contains_key(&name) && !fixed(&name) {
+            headers.insert(name, value());
+        }
+    };
+    tell(GRPC_TIMEOUT, &|| grpc_timeout(left));
+    tell(REQUEST_DEADLINE, &|| request_deadline(now() + left));
+    tell(REQUEST_TIMEOUT, &|| request_timeout(left));
 }
 
 /// Seconds to the millisecond, rounded down so that nobody is promised more than there is.

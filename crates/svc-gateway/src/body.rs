@@ -1,7 +1,7 @@
 //! An answer's body: a refusal's own, or an upstream's, which settles the request when it ends.
 
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -30,6 +30,8 @@ pub struct Passing {
     patience: Option<Duration>,
     /// Whether it is a call: that may then go on as a stream, and its trailers are its own.
     is_call: bool,
+    /// When it began.
+    began: Duration,
     /// Bytes that have to come for the upstream to be given its time anew.
     enough: u64,
     /// Made when it is first waited for: most bodies come with their head.
@@ -59,9 +61,6 @@ struct Wait {
     since: Option<Instant>,
     /// It is the client that is waited for: the upstream may need the rest of the request before it goes on.
     for_client: bool,
-    /// When the upstream was first waited for, and how long after that it last was.
-    began: Option<Instant>,
-    lasts: Duration,
     /// What is left of the upstream's time.
     left: Duration,
     /// What has come since it was given.
@@ -97,6 +96,7 @@ impl Answer {
         let mut passing = Box::new(Passing {
             came_whole: reply.is_whole(),
             reply,
+            began: journey.seen,
             journey,
             patience,
             is_call: matches!(pace, Pace::Calls(_)),
@@ -131,7 +131,13 @@ impl Passing {
     }
 
     fn makes_room(&mut self) {
-        if self.ended || self.journey.goes_on_as_stream() {
+        if self.ended {
+            return;
+        }
+        if self.journey.goes_on_as_stream() {
+            if self.is_call {
+                self.patience = None;
+            }
             return;
         }
         (self.ended, self.gave_way) = (true, true);
@@ -161,9 +167,19 @@ impl Passing {
                 // Nobody asks for more once as much has come as was promised.
                 if self.reply.is_end_stream() {
                     self.end();
+                } else if self.patience.is_some() && self.journey.is_in_the_way() {
+                    self.goes_on(kernel::clock::now());
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
+        }
+    }
+
+    /// Whether it is waited for or its client is slower than it.
+    fn goes_on(&mut self, now: Instant) {
+        let lasts = self.journey.at(now).saturating_sub(self.began);
+        if self.journey.has_had_its_turn(lasts) {
+            self.makes_room();
         }
     }
 
@@ -207,22 +223,23 @@ impl Passing {
         };
         let for_client = self.reply.lacks_request();
         let wait = self.wait.get_or_insert_with(|| Wait::new(patience));
+        let begins = wait.since.is_none();
         let polled = wait.poll(for_client, patience, cx);
-        let lasts = wait.lasts;
-        let is_stream = self.is_call && (polled.is_ready() || lasts >= patience);
+        let since = wait.since;
+        let lasts = since.map_or(Duration::ZERO, |since| self.journey.at(since));
+        let lasts = lasts.saturating_sub(self.began);
+        let is_stream = self.is_call && (polled.is_ready() || begins && lasts >= patience);
         if is_stream && self.journey.becomes_stream().is_ok() {
             self.patience = None;
             return Poll::Pending;
         }
-        // What goes on and on would hold its place for ever, and a tenant with enough of it all there are.
-        if polled.is_pending() && self.journey.has_lasted(lasts) && self.journey.overstays() {
-            self.makes_room();
+        if let (Poll::Pending, Some(since)) = (polled, since) {
+            self.goes_on(since);
             return match self.ended {
                 true => self.poll(cx),
                 false => Poll::Pending,
             };
         }
-        ready!(polled);
         if for_client {
             return self.wait_on(cx);
         }
@@ -251,8 +268,6 @@ impl Wait {
             alarm: Box::pin(tokio::time::sleep(patience)),
             since: None,
             for_client: false,
-            began: None,
-            lasts: Duration::ZERO,
             left: patience,
             bytes: 0,
         })
@@ -268,7 +283,6 @@ impl Wait {
             self.for_client = for_client;
             let now = kernel::clock::now();
             self.since = Some(now);
-            self.lasts = now - *self.began.get_or_insert(now);
             self.alarm.as_mut().reset(now + self.left);
         }
         self.alarm.as_mut().poll(cx)

@@ -146,9 +146,13 @@ pub struct LimitsText {
     /// Bytes of a request body, unless its route says otherwise.
     #[schemars(range(min = 0, max = 1_099_511_627_776_u64))]
     pub body_bytes: u64,
-    /// Event streams, upgraded connections and small bodies on their way of one tenant; of such bodies always 64.
+    /// Event streams, upgraded connections and small bodies on their way of one tenant; of such bodies always 64. Where
+    /// others wait, what lasts longer than its route's deadline needs one of them to go on: 0 ends it.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub streams_per_tenant: u32,
+    /// The same of all tenants together.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub streams_in_all: u32,
 }
 
 impl Default for LimitsText {
@@ -160,6 +164,7 @@ impl Default for LimitsText {
             inflight: 4_096,
             body_bytes: 1024 * 1024,
             streams_per_tenant: 256,
+            streams_in_all: 16_384,
         }
     }
 }

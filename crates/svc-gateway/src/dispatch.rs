@@ -1,6 +1,7 @@
 //! Where the work of a request is done: on its own task, or by a supervised worker that may die without losing it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kernel::limits;
 use kernel::lock::{Lock, LockSpec};
@@ -51,6 +52,8 @@ pub(crate) struct Sending;
 pub(crate) struct Parcel {
     call: Lock<Option<Call<'static>>>,
     repeatable: bool,
+    /// A worker had it before.
+    begun: AtomicBool,
 }
 
 impl Work for Sending {
@@ -70,10 +73,11 @@ impl Work for Sending {
                 .and_then(Call::again);
             copied.or_else(|| call.take())
         };
-        match call {
-            Some(mut call) => Some(call.send().await),
-            None => None,
+        let mut call = call?;
+        if parcel.begun.swap(true, Ordering::Relaxed) {
+            call.say_what_is_left();
         }
+        Some(call.send().await)
     }
 }
 
@@ -82,6 +86,7 @@ pub(crate) async fn by_worker(workers: &PoolHandle<Sending>, call: Call<'_>) -> 
     let parcel = Parcel {
         repeatable: call.is_repeatable(),
         call: Lock::new(&PARCEL, Some(call.owned())),
+        begun: AtomicBool::new(false),
     };
     let answered = match workers.submit(parcel) {
         Ok(ticket) => ticket.answer().await,

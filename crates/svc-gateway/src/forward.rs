@@ -208,7 +208,7 @@ impl Call<'_> {
     }
 
     /// An upstream that is told more time than there is works on for nobody. What a route says itself stands.
-    fn say_what_is_left(&mut self) {
+    pub(crate) fn say_what_is_left(&mut self) {
         let left = self.until.saturating_duration_since(kernel::clock::now());
         let said = self
             .more
@@ -216,9 +216,11 @@ impl Call<'_> {
             .find(|(name, _)| *name == deadline::REQUEST_TIMEOUT);
         if let Some((_, said)) = said {
             *said = Cow::Owned(deadline::request_timeout(left));
-        } else if !self.route.request_edits.name_any(&deadline::TOLD) {
-            deadline::pass_on(&mut self.headers, left, kernel::clock::unix_time);
+            return;
         }
+        let edits = &self.route.request_edits;
+        let fixed = |name: &HeaderName| edits.set(name);
+        deadline::renew(&mut self.headers, left, kernel::clock::unix_time, fixed);
     }
 
     /// One try. The head is lent; of the body, what may be needed again is kept.

@@ -18,8 +18,9 @@ use crate::heads::Heads;
 use crate::naming::{self, Id, Names};
 use crate::plan::{Plan, Route};
 use crate::reject::Refusal;
-use crate::shared::{Presence, Stream};
+use crate::shared::Presence;
 use crate::slots::Place;
+use crate::streams::{Most, Stream};
 
 pub(crate) mod line;
 mod spans;
@@ -171,7 +172,11 @@ impl Journey {
     /// Its body is not here yet. Whoever waits for a client holds no place, which would stand empty, and counts as a
     /// stream of its tenant.
     pub(crate) fn waits_for_body(&mut self) -> Result<(), Refusal> {
-        self.open_stream(self.plan.streams_per_tenant.max(LEAST_BODIES))?;
+        let most = self.plan.streams;
+        self.open_stream(Most {
+            of_tenant: most.of_tenant.max(LEAST_BODIES),
+            ..most
+        })?;
         self.steps_back();
         if let Some(lease) = self.lease.take() {
             lease.ignore();

@@ -24,6 +24,7 @@ use crate::quota::{Quotas, Rated, Whose};
 use crate::rewrite::{Edits, Redirect, Rewrite};
 use crate::routes::{Matcher, Router};
 use crate::shared::Shared;
+use crate::streams::Most;
 
 /// A config made ready.
 pub(crate) struct Plan {
@@ -43,7 +44,7 @@ pub(crate) struct Plan {
     pub(crate) own_names: OwnNames,
     pub(crate) access_log: AccessLevel,
     pub(crate) inflight: u32,
-    pub(crate) streams_per_tenant: u32,
+    pub(crate) streams: Most,
     pub(crate) upstream_patience: Duration,
     /// What it was made from.
     pub(crate) text: GatewayText,
@@ -188,7 +189,10 @@ impl Plan {
             own_names: OwnNames::of(&text),
             access_log: text.access_log.level,
             inflight: text.limits.inflight,
-            streams_per_tenant: text.limits.streams_per_tenant,
+            streams: Most {
+                of_tenant: text.limits.streams_per_tenant,
+                in_all: text.limits.streams_in_all,
+            },
             upstream_patience: Duration::from_millis(text.timeouts.upstream_ms),
             backends,
             text,

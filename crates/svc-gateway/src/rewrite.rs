@@ -267,10 +267,9 @@ impl Edits {
         self.set.is_empty() && self.remove.is_empty()
     }
 
-    /// Whether they are about one of these.
-    pub(crate) fn name_any(&self, names: &[HeaderName]) -> bool {
-        let set = self.set.iter().map(|(name, _)| name);
-        set.chain(&self.remove).any(|name| names.contains(name))
+    /// Whether they say what it is.
+    pub(crate) fn set(&self, name: &HeaderName) -> bool {
+        self.set.iter().any(|(set, _)| set == name)
     }
 
     pub(crate) fn apply(&self, headers: &mut HeaderMap) {

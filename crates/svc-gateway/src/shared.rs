@@ -6,13 +6,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use hashbrown::HashMap;
 use http_rules::forward::Node;
 use kernel::Kernel;
 use kernel::blocking::Blocking;
 use kernel::clock::Timeline;
 use kernel::drain::Stage;
-use kernel::lock::{Lock, LockSpec};
 use kernel::pool::PoolHandle;
 use kernel::tasks::Spawner;
 use kernel::telemetry::otlp::Recorder;
@@ -24,14 +22,8 @@ use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::plan::Plan;
 use crate::slots::Place;
+use crate::streams::Streams;
 use crate::wall::Wall;
-
-/// Guards who has how many streams open.
-pub(crate) static STREAMS: LockSpec = LockSpec {
-    name: "gateway_streams",
-    level: 61,
-    doc: "how many streams each tenant has open; asked when one begins or ends",
-};
 
 /// What outlives a config.
 pub(crate) struct Shared {
@@ -55,15 +47,15 @@ pub(crate) struct Shared {
     /// Who takes spans, where traces are asked for.
     pub(crate) recorder: Option<Recorder>,
     inflight: AtomicU32,
-    streams: Lock<HashMap<u64, u32>>,
+    pub(crate) streams: Streams,
 }
 
 impl Shared {
     pub(crate) fn new(kernel: &Kernel) -> Result<Arc<Self>, String> {
         let unique = format!("macronode-{:08x}", fastrand::u32(..));
+        let metrics = Metrics::new(&kernel.registry);
         Ok(Arc::new(Self {
             kernel: kernel.clone(),
-            metrics: Metrics::new(&kernel.registry),
             blocking: Blocking::new(&kernel.registry),
             timeline: Timeline::start(),
             wall: Wall::default(),
@@ -76,7 +68,8 @@ impl Shared {
             ledger: Ledger::new(),
             recorder: kernel.tracer.recorder().cloned(),
             inflight: AtomicU32::new(0),
-            streams: Lock::new(&STREAMS, HashMap::new()),
+            streams: Streams::new(metrics.streams.clone()),
+            metrics,
         }))
     }
 
@@ -126,29 +119,6 @@ impl Shared {
     /// Requests in the node.
     pub(crate) fn inflight(&self) -> u32 {
         self.inflight.load(Ordering::Relaxed)
-    }
-
-    /// Whether a tenant has fewer streams than `most`.
-    pub(crate) fn may_open_stream(&self, tenant: u64, most: u32) -> bool {
-        let streams = self.streams.lock();
-        streams.get(&tenant).copied().unwrap_or(0) < most
-    }
-
-    /// One more stream of a tenant, if it has fewer than `most`.
-    pub(crate) fn open_stream(self: &Arc<Self>, tenant: u64, most: u32) -> Option<Stream> {
-        let mut streams = self.streams.lock();
-        if most == 0 {
-            // Nothing would ever take the entry out again.
-            return None;
-        }
-        let open = streams.entry(tenant).or_insert(0);
-        if *open >= most {
-            return None;
-        }
-        *open += 1;
-        self.metrics.streams.inc();
-        let shared = self.clone();
-        Some(Stream { shared, tenant })
     }
 }
 
@@ -200,25 +170,6 @@ impl Deref for Presence {
 impl Drop for Presence {
     fn drop(&mut self) {
         self.makes_room();
-    }
-}
-
-/// An event stream or tunnel of a tenant.
-pub(crate) struct Stream {
-    shared: Arc<Shared>,
-    tenant: u64,
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        self.shared.metrics.streams.dec();
-        let mut streams = self.shared.streams.lock();
-        if let Some(open) = streams.get_mut(&self.tenant) {
-            *open -= 1;
-            if *open == 0 {
-                streams.remove(&self.tenant);
-            }
-        }
     }
 }
 

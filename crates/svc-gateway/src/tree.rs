@@ -16,7 +16,7 @@ use crate::config::{Dispatch, GatewayText};
 use crate::dispatch::{self, POOL_UNITS, Sending};
 use crate::gateway::Gateway;
 use crate::metrics::UpstreamMetrics;
-use crate::{keeper, kept, keys, ledger, metrics, shared, slots, tunnel};
+use crate::{keeper, kept, keys, ledger, metrics, slots, streams, tunnel};
 
 /// Doors of each kind; the config allows no more.
 pub const DOORS: usize = 4;
@@ -93,7 +93,7 @@ pub static TABLES: Tables = Tables {
         &keys::STATE,
         &slots::ADAPTIVE,
         &slots::PROMISES,
-        &shared::STREAMS,
+        &streams::STREAMS,
         &ledger::LEDGER,
         &dispatch::PARCEL,
         &kept::KEPT,

@@ -9,8 +9,8 @@ use kernel::lock::{Lock, LockSpec};
 /// Who is woken.
 pub(crate) static OWNER: LockSpec = LockSpec {
     name: "door_owner",
-    level: 49,
-    doc: "the task to wake for a connection; taken when it changes, and when it is woken for a deadline or an order",
+    level: 90,
+    doc: "the task to wake for a connection; taken when it changes, and when it is woken, whoever holds what then",
 };
 
 /// Keeps the task after it was woken: who lives by a pulse says so at every wait, and to be told what is known already

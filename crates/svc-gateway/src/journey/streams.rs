@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use concurrency_gate::Outcome;
+use tokio::time::Instant;
 
 use super::Journey;
 use crate::reject::Refusal;
 use crate::slots::Place;
+use crate::streams::Most;
 
 impl Journey {
     /// It goes on for long: its place goes to others, and it counts as a stream of its tenant.
     pub(crate) fn becomes_stream(&mut self) -> Result<(), Refusal> {
-        self.open_stream(self.plan.streams_per_tenant)?;
+        self.open_stream(self.plan.streams)?;
         self.plan.makes_room();
         self.look();
         self.give_back(Some(Outcome::Success));
@@ -20,20 +22,20 @@ impl Journey {
 
     /// It asks for a stream, and may have one: the upstream is not to begin what its client is not told of.
     pub(crate) fn may_become_stream(&self) -> Result<(), Refusal> {
-        let (key, most) = (self.tenant_key(), self.plan.streams_per_tenant);
-        match self.plan.shared.may_open_stream(key, most) {
-            true => Ok(()),
-            false => Err(Refusal::StreamsFull),
-        }
+        let streams = &self.plan.shared.streams;
+        streams.have_room(self.tenant_key(), self.plan.streams)
     }
 
     fn tenant_key(&self) -> u64 {
         self.caller.as_ref().map_or(0, |caller| caller.key)
     }
 
-    pub(super) fn open_stream(&mut self, most: u32) -> Result<(), Refusal> {
-        let stream = self.plan.shared.open_stream(self.tenant_key(), most);
-        self.stream = Some(stream.ok_or(Refusal::StreamsFull)?);
+    /// Who has one goes on with it.
+    pub(super) fn open_stream(&mut self, most: Most) -> Result<(), Refusal> {
+        if self.stream.is_none() {
+            let stream = self.plan.shared.streams.open(self.tenant_key(), most)?;
+            self.stream = Some(stream);
+        }
         Ok(())
     }
 
@@ -43,10 +45,17 @@ impl Journey {
         backend.is_some_and(|backend| backend.body.slots.is_awaited())
     }
 
-    /// Whether it has gone on for longer than its route lets anybody wait for the head of an answer.
-    pub(crate) fn has_lasted(&self, time: Duration) -> bool {
+    /// When the clock says so, as the node counts time.
+    pub(crate) fn at(&self, instant: Instant) -> Duration {
+        self.plan.shared.timeline.at(instant)
+    }
+
+    /// Whether it has gone on for longer than its route lets anybody wait for the head of an answer, while others wait
+    /// and its tenant has more than its part: it would hold its place for ever, and a tenant with enough of the kind
+    /// all there are.
+    pub(crate) fn has_had_its_turn(&self, lasts: Duration) -> bool {
         let route = self.route.as_ref();
-        route.is_some_and(|route| time >= route.deadline)
+        route.is_some_and(|route| lasts >= route.deadline) && self.overstays()
     }
 
     /// Whether others wait while its tenant has more than its part.
@@ -57,7 +66,7 @@ impl Journey {
 
     /// The same for one whose client is slow: how long that took says nothing about the upstream.
     pub(crate) fn goes_on_as_stream(&mut self) -> bool {
-        let open = self.open_stream(self.plan.streams_per_tenant).is_ok();
+        let open = self.open_stream(self.plan.streams).is_ok();
         if open {
             self.plan.makes_room();
             self.look();

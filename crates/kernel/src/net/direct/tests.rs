@@ -83,6 +83,22 @@ async fn nothing_is_lost_or_written_twice_where_the_other_side_is_slow() {
 
 // req: GW-02
 #[tokio::test]
+async fn more_pieces_than_the_system_takes_at_once_leave_one_call_after_another() {
+    let (mut ours, mut theirs) = pair().await;
+    let mut at = 0;
+    while at < 3_000 {
+        let pieces = vec![IoSlice::new(b"x"); 3_000 - at];
+        let write = poll_fn(|cx| poll_write_vectored(&mut ours, cx, &pieces));
+        let written = tokio::time::timeout(Duration::from_secs(10), write).await;
+        at += written.expect("there is room").unwrap();
+    }
+    let mut came = vec![0; 3_000];
+    theirs.read_exact(&mut came).await.unwrap();
+    assert_eq!(came, vec![b'x'; 3_000]);
+}
+
+// req: GW-02
+#[tokio::test]
 async fn who_writes_to_nobody_is_told_and_not_killed() {
     let (mut ours, theirs) = pair().await;
     drop(theirs);
