@@ -171,6 +171,32 @@ async fn an_upstream_that_cannot_be_connected_to_is_soon_left_alone() {
     assert_left_alone(&Gateway::start(&upstream).await).await;
 }
 
+// req: GW-08, GW-18
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_cannot_be_connected_to_in_time_is_told_apart_from_who_is_late() {
+    let (listener, _fillers) = blackhole().await;
+    let routes = "[[gateway.routes]]\npath = \"/short\"\nupstream = \"main\"\ndeadline_ms = 100\n";
+    let quick = format!("connect_ms = 200\n{NO_BREAKER}");
+    let upstream = to(listener.local_addr().unwrap(), &quick);
+    let log = "[gateway.access_log]\nlevel = \"all\"\n";
+    let gateway = Gateway::start(&format!("{log}{routes}{upstream}")).await;
+    assert_refusal(&gateway.get("/").await, 504, "connect-timeout");
+    assert_refusal(&gateway.get("/short").await, 504, "deadline");
+    let of_all_tries = || {
+        log::events(&gateway.process)
+            .into_iter()
+            .find(|event| event["reason"] == "connect-timeout")
+    };
+    eventually("it is logged", PATIENCE, async || of_all_tries().is_some()).await;
+    let event = of_all_tries().unwrap();
+    let tries = event["tries"].as_f64().unwrap();
+    assert!(tries > 1.0, "{event}");
+    assert!(
+        event["connect_ms"].as_f64().unwrap() >= 200.0 * tries,
+        "{event}"
+    );
+}
+
 /// Good answers, as many as fill the time that a breaker looks back.
 async fn do_well(gateway: &Gateway) {
     let report = Load::new(gateway.door)

@@ -57,6 +57,26 @@ async fn at_twice_the_capacity_the_work_goes_on_and_refusals_are_quick() {
     }
 }
 
+// req: FQ-06, GW-07, GW-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_finds_all_connections_in_use_waits_for_its_turn() {
+    let origin = Upstream::start().await.expect("a free port");
+    origin.set_default(Reply::default().delay(ms(20)));
+    for keys in ["connections = 3\nlimit = 20", "connections = 3"] {
+        let gateway = Gateway::start(&to(origin.addr(), keys)).await;
+        let report = Load::new(gateway.door)
+            .stream(Stream::new("get", 0.0))
+            .closed(10)
+            .duration(ms(1_500))
+            .timeout(PATIENCE)
+            .run()
+            .await;
+        let get = report.stream("get");
+        assert!(get.ok > 50 && get.ok == get.intended, "{keys}: {report}");
+    }
+    assert!(origin.connections() <= 6, "{}", origin.connections());
+}
+
 /// How a polite tenant and a crowd fared in the last four of six seconds, before an origin of 8 places and 40 ms for
 /// which no limit is configured. The crowd is of so many a second, who leave after so long.
 async fn beside_a_crowd(origin: &Upstream, crowd: (f64, Duration)) -> (StreamReport, StreamReport) {

@@ -243,6 +243,33 @@ async fn a_canary_gets_the_part_it_is_meant_to_get() {
     }
 }
 
+/// But for a request now and then that finds out whether it is well again.
+// req: GW-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_canary_that_is_down_leaves_its_part_to_the_others() {
+    let stable = origins(&["stable"]).await;
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let nobody = closed.local_addr().unwrap();
+    drop(closed);
+    let gateway = Gateway::start(&format!(
+        "[[gateway.routes]]\nsplit = [{{ upstream = \"stable\", weight = 70 }}, \
+         {{ upstream = \"canary\", weight = 30 }}]\n{}\
+         [gateway.upstreams.canary]\nendpoints = [\"http://{nobody}\"]\n",
+        upstream("stable", &stable, ""),
+    ))
+    .await;
+    let mut failed = 0;
+    for _ in 0..60 {
+        failed += u32::from(gateway.get("/").await.status != 200);
+    }
+    assert!(failed > 0, "it was tried");
+    let mut failed = 0;
+    for _ in 0..300 {
+        failed += u32::from(gateway.get("/").await.status != 200);
+    }
+    assert!(failed < 15, "{failed} of 300 failed");
+}
+
 /// How many requests each endpoint gets of a closed loop.
 async fn counts(
     gateway: &Gateway,

@@ -44,6 +44,16 @@ pub(crate) struct Lasting {
     pub(crate) usual: Usual,
 }
 
+impl Lasting {
+    /// Over HTTP/1 each request needs a connection to itself: more places than connections would have requests refused
+    /// that could have waited for their turn.
+    pub(crate) fn follow_room(&self) {
+        let room = self.pool.room();
+        let room = room.map(|room| u32::try_from(room).unwrap_or(u32::MAX));
+        self.slots.set_ceiling(room.unwrap_or(u32::MAX));
+    }
+}
+
 /// How long its requests usually hold a place: the measure of what one costs.
 #[derive(Debug, Default)]
 pub(crate) struct Usual(AtomicU64);
@@ -130,6 +140,7 @@ impl Backend {
                     timeline: shared.timeline,
                     usual: Usual::default(),
                 });
+                body.follow_room();
                 (body, None)
             }
         };
@@ -157,6 +168,7 @@ impl Renewal {
     pub(crate) fn apply(self, classes: &ClassesText) {
         self.body.pool.update(self.spec);
         self.body.slots.set_limit(self.limit);
+        self.body.follow_room();
         self.body.slots.set_classes(classes);
     }
 }

@@ -63,7 +63,7 @@ impl Drop for Call<'_> {
 pub(crate) struct Outcome {
     pub(crate) answer: Result<Box<Response<Reply>>, Refusal>,
     pub(crate) tries: u32,
-    /// How long a connection was being opened for a last try without an answer.
+    /// How long connections were being opened for tries without an answer.
     pub(crate) connecting: Option<Duration>,
 }
 
@@ -152,6 +152,7 @@ impl Call<'_> {
         body.budget.earn(body.timeline.at(self.begins));
         let mut tried = Tried::default();
         let (mut tries, mut goodbyes) = (0, 0);
+        let mut connecting = None;
         loop {
             tries += 1;
             let now = match tries {
@@ -163,20 +164,25 @@ impl Call<'_> {
                     return Outcome {
                         answer: Ok(answer),
                         tries,
-                        connecting: None,
+                        connecting,
                     };
                 }
                 Attempt::NoEndpoint(refusal) => {
                     return Outcome {
                         answer: Err(refusal),
                         tries,
-                        connecting: None,
+                        connecting,
                     };
                 }
                 Attempt::Failed(failed) => failed,
             };
             if let Err(error) = &failed.0 {
                 tried.note(error);
+                let before: Option<Duration> = connecting;
+                let more = error
+                    .connecting()
+                    .map(|more| more + before.unwrap_or_default());
+                connecting = more.or(before);
             }
             let elsewhere = failed.unheard() && self.has_another(&tried);
             let pause = failed.pause(tries - goodbyes, elsewhere);
@@ -191,9 +197,8 @@ impl Call<'_> {
                 && (free || steps_over || self.backend.body.budget.spend());
             if !again {
                 self.answered();
-                let error = failed.0.as_ref().err();
                 return Outcome {
-                    connecting: error.and_then(SendError::connecting),
+                    connecting,
                     answer: failed.0.map_err(|error| self.refusal(&error)),
                     tries,
                 };
@@ -272,13 +277,19 @@ impl Call<'_> {
         }
     }
 
+    /// What took too long was a connection, not the request.
+    fn is_not_late(&self, error: &SendError) -> bool {
+        error.stage() <= Stage::Handshake && kernel::clock::now() < self.until
+    }
+
     fn refusal(&self, error: &SendError) -> Refusal {
         tracing::debug!(%error, upstream = %self.backend.name, "an upstream gave no answer");
         let spoiled = self.verdict.as_ref().and_then(|verdict| verdict.get());
         spoiled.unwrap_or(match error.cause() {
             Cause::RequestBody => Refusal::BodyBroken,
             Cause::KeptWaiting => Refusal::BodySlow,
-            Cause::Busy => Refusal::NodeBusy,
+            Cause::Busy => Refusal::ConnectionsFull,
+            Cause::Timeout if self.is_not_late(error) => Refusal::ConnectTimeout,
             Cause::Timeout => Refusal::DeadlineUpstream,
             Cause::Forbidden | Cause::Unreachable | Cause::Untrusted => Refusal::Unreachable,
             Cause::Garbage => Refusal::UpstreamGarbage,
@@ -347,6 +358,6 @@ fn no_endpoint(none: NoEndpoint) -> Refusal {
         NoEndpoint::AllOpen { retry_after } => Refusal::BreakerOpen(retry_after),
         NoEndpoint::NoneHealthy => Refusal::NoEndpoint,
         NoEndpoint::NoneResolved => Refusal::Unreachable,
-        NoEndpoint::AllBusy => Refusal::NodeBusy,
+        NoEndpoint::AllBusy => Refusal::ConnectionsFull,
     }
 }

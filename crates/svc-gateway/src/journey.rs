@@ -201,8 +201,8 @@ impl Journey {
         self.tries = 1;
     }
 
-    /// The upstream gave no answer; so long a connection was being opened for it.
-    pub(crate) fn unanswered(&mut self, connecting: Option<Duration>) {
+    /// So long connections were being opened for tries that came to nothing.
+    pub(crate) fn tried_in_vain(&mut self, connecting: Option<Duration>) {
         self.times.connect = connecting.unwrap_or_default();
     }
 
@@ -211,7 +211,7 @@ impl Journey {
         self.status = status;
         self.reason = "";
         self.step = Step::None;
-        self.times.connect = timing.connect.unwrap_or_default();
+        self.times.connect += timing.connect.unwrap_or_default();
         self.seen = match timing.head_at {
             Some(instant) => self.plan.shared.timeline.at(instant),
             None => self.plan.shared.timeline.now(),
@@ -279,6 +279,7 @@ impl Journey {
             Refusal::DeadlineUpstream if !self.had_its_time() => None,
             Refusal::DeadlineUpstream
             | Refusal::Unreachable
+            | Refusal::ConnectTimeout
             | Refusal::UpstreamReset
             | Refusal::UpstreamGarbage
             | Refusal::UpstreamHead => Some(Outcome::Failure),

@@ -138,6 +138,7 @@ impl Keeper<'_> {
             .lock()
             .retain(|name, _| plan.backend(name).is_some());
         for backend in &plan.backends {
+            backend.body.follow_room();
             if !self.kept.contains_key(&backend.name) {
                 let kept = self.tend(backend.name.clone(), backend.body.pool.clone());
                 self.kept.insert(backend.name.clone(), kept);

@@ -38,6 +38,7 @@ mod rewrite;
 mod routes;
 mod shared;
 mod slots;
+mod split;
 mod streams;
 pub mod tree;
 mod tunnel;

@@ -24,6 +24,7 @@ use crate::quota::{Quotas, Rated, Whose};
 use crate::rewrite::{Edits, Redirect, Rewrite};
 use crate::routes::{Matcher, Router};
 use crate::shared::Shared;
+use crate::split::Split;
 use crate::streams::Most;
 
 /// A config made ready.
@@ -102,42 +103,12 @@ pub(crate) enum Target {
     Redirect(Redirect),
 }
 
-/// One or more upstreams.
-pub(crate) struct Split {
-    /// The weights up to and with each.
-    parts: Vec<(u32, Arc<Backend>)>,
-    whole: u32,
-}
-
 /// When a request is tried again.
 #[derive(Clone, Debug)]
 pub(crate) struct Retry {
     pub(crate) tries: u32,
     pub(crate) on_status: Vec<StatusCode>,
     pub(crate) idempotency_key: bool,
-}
-
-impl Split {
-    fn new(parts: impl Iterator<Item = (u32, Arc<Backend>)>) -> Self {
-        let mut whole = 0;
-        let parts = parts.map(|(weight, backend)| {
-            whole += weight;
-            (whole, backend)
-        });
-        let parts = parts.collect();
-        Self { parts, whole }
-    }
-
-    /// One of them, as often as its weight says. `draw` is any number.
-    pub(crate) fn choose(&self, draw: impl FnOnce() -> u64) -> &Arc<Backend> {
-        let first = &self.parts[0].1;
-        if self.parts.len() == 1 {
-            return first;
-        }
-        let point = (draw() % u64::from(self.whole.max(1))) as u32;
-        let chosen = self.parts.iter().find(|(up_to, _)| point < *up_to);
-        chosen.map_or(first, |(_, backend)| backend)
-    }
 }
 
 impl Plan {

@@ -75,10 +75,14 @@ pub(crate) enum Refusal {
     Coding(BadBody),
     /// Every endpoint is left alone for a while.
     BreakerOpen(Duration),
+    /// Every endpoint has all the connections it may have.
+    ConnectionsFull,
     /// No endpoint is up.
     NoEndpoint,
     /// No endpoint could be reached.
     Unreachable,
+    /// None took a connection in the time there is for that.
+    ConnectTimeout,
     /// The upstream broke off.
     UpstreamReset,
     /// The upstream did not answer in HTTP.
@@ -166,10 +170,11 @@ impl Refusal {
             | Refusal::UpstreamHead => 502,
             Refusal::NodeBusy
             | Refusal::Draining
+            | Refusal::ConnectionsFull
             | Refusal::BreakerOpen(_)
             | Refusal::NoEndpoint
             | Refusal::WorkerLost => 503,
-            Refusal::DeadlineInQueue | Refusal::DeadlineUpstream => 504,
+            Refusal::DeadlineInQueue | Refusal::DeadlineUpstream | Refusal::ConnectTimeout => 504,
             Refusal::Loop => 508,
         }
     }
@@ -211,8 +216,10 @@ impl Refusal {
             Refusal::BodySlow => "body-timeout",
             Refusal::BodyBroken => "body-broken",
             Refusal::BreakerOpen(_) => "open-circuit",
+            Refusal::ConnectionsFull => "connections-full",
             Refusal::NoEndpoint => "no-endpoint",
             Refusal::Unreachable => "upstream-unreachable",
+            Refusal::ConnectTimeout => "connect-timeout",
             Refusal::UpstreamReset => "upstream-reset",
             Refusal::UpstreamGarbage => "upstream-garbage",
             Refusal::UpstreamHead => "upstream-head",
@@ -260,8 +267,12 @@ impl Refusal {
             Refusal::BreakerOpen(_) => {
                 "what stands behind this path fails; it is left alone for a while"
             }
+            Refusal::ConnectionsFull => {
+                "what stands behind this path has all the connections it may have; come again later"
+            }
             Refusal::NoEndpoint => "nothing that stands behind this path is up",
             Refusal::Unreachable => "what stands behind this path could not be reached",
+            Refusal::ConnectTimeout => "what stands behind this path took no connection in time",
             Refusal::UpstreamReset => "what stands behind this path broke off",
             Refusal::UpstreamGarbage => "what stands behind this path did not answer in HTTP",
             Refusal::UpstreamHead => "what stands behind this path answered with too large a head",
@@ -284,6 +295,7 @@ impl Refusal {
             | Refusal::BreakerOpen(wait) => Some(*wait),
             Refusal::NodeBusy
             | Refusal::Draining
+            | Refusal::ConnectionsFull
             | Refusal::NoEndpoint
             | Refusal::WorkerLost
             | Refusal::StreamsFull

@@ -216,13 +216,8 @@ async fn proceed(
         }
     };
     journey.tries = sent.tries;
-    let mut answer = match sent.answer {
-        Ok(answer) => answer,
-        Err(refusal) => {
-            journey.unanswered(sent.connecting);
-            return Err(refusal);
-        }
-    };
+    journey.tried_in_vain(sent.connecting);
+    let mut answer = sent.answer?;
     journey.headed(answer.status().as_u16(), answer.body().timing());
     if let Some(verdict) = verdict {
         journey.was_kept_waiting(verdict.waited());

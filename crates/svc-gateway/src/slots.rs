@@ -60,6 +60,8 @@ pub(crate) struct Slots {
     queue: FairQueue,
     /// All places.
     limit: AtomicU32,
+    /// No more than this, whatever is configured or found.
+    ceiling: AtomicU32,
     /// How many there were before they became fewer, until no more are in use than there are now.
     before: AtomicU32,
     search: Lock<Search>,
@@ -108,6 +110,7 @@ impl Slots {
         Arc::new(Self {
             queue: places.expect("the schema bounds weights, costs and limits"),
             limit: AtomicU32::new(limit.first()),
+            ceiling: AtomicU32::new(u32::MAX),
             before: AtomicU32::new(0),
             search: Lock::new(&ADAPTIVE, Search::new(limit)),
             tenants: Tenants::new(),
@@ -329,57 +332,6 @@ impl Slots {
     /// The upstream has answered somebody.
     pub(crate) fn heard(&self) {
         self.silence.end();
-    }
-
-    /// The upstream said of a request that was sent to it then that it has too much to do.
-    pub(crate) fn overrun(&self, sent_at: Duration) {
-        let now = self.timeline.now();
-        let mut search = self.search.lock();
-        let Some(adaptive) = search.adaptive.as_mut() else {
-            return;
-        };
-        adaptive.overrun(now, now.saturating_sub(sent_at), self.in_use());
-        self.resize(adaptive.limit());
-    }
-
-    fn learn(&self, kind: u64, sample: Sample) {
-        let mut search = self.search.lock();
-        let Some(adaptive) = search.adaptive.as_mut() else {
-            return;
-        };
-        adaptive.record_kind(kind, sample);
-        self.resize(adaptive.limit());
-    }
-
-    fn resize(&self, limit: u32) {
-        // Who resizes has the search to itself; nearly always there is nothing to change.
-        let before = self.limit.load(Ordering::Relaxed);
-        if before != limit {
-            self.limit.store(limit, Ordering::Relaxed);
-        }
-        if before > limit {
-            self.before.fetch_max(before, Ordering::Relaxed);
-        }
-        if before != limit {
-            self.resize_queue();
-        }
-    }
-
-    /// Another limit from now on. The same one changes nothing, and one that is found goes on from where it is.
-    pub(crate) fn set_limit(&self, limit: Limit) {
-        let mut search = self.search.lock();
-        if search.limit == limit {
-            return;
-        }
-        let here = match limit {
-            Limit::Fixed(limit) | Limit::UpTo(limit) => limit,
-            Limit::Found(most) => self.limit().min(most),
-        };
-        *search = Search::new(limit);
-        if let Some(adaptive) = search.adaptive.as_mut() {
-            adaptive.set(here);
-        }
-        self.resize(here);
     }
 
     /// Turns away those whose time to wait is over.

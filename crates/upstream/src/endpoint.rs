@@ -218,6 +218,12 @@ impl Endpoint {
             && !self.streams.has_room()
     }
 
+    /// Whether there is sense in asking it: it is up, and its breaker lets somebody in.
+    pub(crate) fn may_be_asked(&self, now: Duration) -> bool {
+        let flags = self.flags();
+        flags & (DOWN | GONE) == 0 && (flags & GUARDED == 0 || self.record.lock().lets_in(now))
+    }
+
     pub(crate) fn is_guarded(&self) -> bool {
         self.flags() & GUARDED != 0
     }

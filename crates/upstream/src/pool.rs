@@ -21,7 +21,7 @@ use crate::lease::Lease;
 use crate::members::{Fleet, Members};
 use crate::meters::Meters;
 use crate::pick::Pick;
-use crate::spec::{Balance, EndpointSpec, PoolSpec};
+use crate::spec::{Balance, EndpointSpec, PoolSpec, Protocol};
 use crate::tables;
 use crate::tried::Tried;
 use crate::view::PoolView;
@@ -183,6 +183,30 @@ impl Pool {
             unheard: false,
         };
         (0..view.len()).any(|index| view.share(index) > 0.0)
+    }
+
+    /// Whether there is anybody who may be asked. Who has all the connections it may have is only busy.
+    pub fn may_be_asked(&self, now: Instant) -> bool {
+        let at = now.saturating_duration_since(self.common.origin);
+        let fleet = self.fleet.load();
+        fleet.endpoints.iter().any(|one| one.may_be_asked(at))
+    }
+
+    /// How many requests can be under way at once at those that are well, where each needs a connection to itself.
+    /// Where nobody is well it is as if all were.
+    pub fn room(&self) -> Option<usize> {
+        let fleet = self.fleet.load();
+        if fleet.spec.protocol != Protocol::Http1 || fleet.endpoints.is_empty() {
+            return None;
+        }
+        let of = |well: bool| -> usize {
+            let endpoints = fleet.endpoints.iter();
+            endpoints
+                .filter(|one| !well || !(one.is_down() || one.is_guarded()))
+                .map(|one| one.idle.open_max())
+                .fold(0, usize::saturating_add)
+        };
+        Some(of(true)).filter(|room| *room > 0).or(Some(of(false)))
     }
 
     /// Whether another fleet is in force by now.

@@ -176,6 +176,12 @@ impl Record {
         }
     }
 
+    /// Whether somebody may go, be it as a probe.
+    pub(crate) fn lets_in(&self, now: Duration) -> bool {
+        let open = matches!(self.state(), BreakerState::Open | BreakerState::HalfOpen);
+        !open || self.probe_at() <= now
+    }
+
     /// How long who is refused should wait.
     pub(crate) fn retry_after(&self, now: Duration) -> Duration {
         let wait = if self.probing.is_some() {

@@ -37,7 +37,8 @@ pub struct UpstreamText {
     #[serde(default = "max_limit")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max_limit: u32,
-    /// Connections to one endpoint.
+    /// Connections to one endpoint. Over HTTP/1 no more requests than that are under way there, whatever the limit: the
+    /// others wait for their turn. Event streams and upgraded connections take one each for as long as they last.
     #[serde(default = "connections")]
     #[schemars(range(min = 1, max = 65_536))]
     pub connections: usize,

@@ -94,8 +94,10 @@ fn all() -> Vec<Refusal> {
     all.extend(BadBody::ALL.iter().copied().map(Refusal::Coding));
     all.extend([
         Refusal::BreakerOpen(wait),
+        Refusal::ConnectionsFull,
         Refusal::NoEndpoint,
         Refusal::Unreachable,
+        Refusal::ConnectTimeout,
         Refusal::UpstreamReset,
         Refusal::UpstreamGarbage,
         Refusal::UpstreamHead,
