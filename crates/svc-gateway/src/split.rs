@@ -4,26 +4,29 @@ use std::sync::Arc;
 
 use crate::backend::Backend;
 
-/// One or more upstreams, each with its weight.
-pub(crate) struct Split(Vec<(u32, Arc<Backend>)>);
+/// One or more upstreams.
+pub(crate) struct Split {
+    weights: Vec<u32>,
+    parts: Vec<Arc<Backend>>,
+}
 
 impl Split {
     pub(crate) fn new(parts: impl Iterator<Item = (u32, Arc<Backend>)>) -> Self {
-        Self(parts.collect())
+        let (weights, parts) = parts.unzip();
+        Self { weights, parts }
     }
 
     /// One of them, as often as its weight says. Where nobody may be asked, its share goes to the others. `draw` is any
     /// number.
     pub(crate) fn choose(&self, draw: impl FnOnce() -> u64) -> &Arc<Backend> {
-        if let [(_, only)] = &self.0[..] {
+        if let [only] = &self.parts[..] {
             return only;
         }
         let is_well = |part: usize| {
-            let pool = &self.0[part].1.body.pool;
+            let pool = &self.parts[part].body.pool;
             pool.may_be_asked(kernel::clock::now())
         };
-        let weights: Vec<u32> = self.0.iter().map(|(weight, _)| *weight).collect();
-        &self.0[choose(&weights, draw(), is_well)].1
+        &self.parts[choose(&self.weights, draw(), is_well)]
     }
 }
 
