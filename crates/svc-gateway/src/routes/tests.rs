@@ -77,6 +77,31 @@ fn the_longest_prefix_wins_and_ends_at_a_segment() {
 
 // req: GW-01
 #[test]
+fn a_path_of_many_segments_costs_no_more_looks_than_prefixes_have_lengths() {
+    let long = "/x".repeat(40);
+    let router = router(&[
+        prefix("/a"),
+        prefix("/b"),
+        prefix("/abc/d"),
+        prefix(&long),
+        prefix(&long.replace('x', "y")),
+        prefix(&"/".repeat(300)),
+    ]);
+    let path = "/".repeat(30_000);
+    let looks: Vec<_> = router.anywhere.splits(&path).collect();
+    let ends: Vec<_> = looks.iter().map(|(prefix, _)| prefix.len()).collect();
+    assert_eq!(ends, [299, 80, 6, 2], "the longest first");
+    assert_eq!(ask(&router, "GET", "h", &path), Some(5));
+    let below = format!("{long}/y");
+    assert_eq!(ask(&router, "GET", "h", &below), Some(3));
+    let beside = format!("{long}y");
+    let looks = router.anywhere.splits(&beside);
+    let ends: Vec<_> = looks.map(|(prefix, _)| prefix.len()).collect();
+    assert_eq!(ends, [6, 2], "no prefix ends within a segment");
+}
+
+// req: GW-01
+#[test]
 fn an_exact_path_wins_over_a_prefix_and_that_over_a_regex() {
     let exact = RouteText {
         exact: Some("/a/b".to_owned()),
