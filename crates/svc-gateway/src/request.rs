@@ -53,7 +53,7 @@ pub(crate) fn answer(
         let mut journey = Journey::begin(plan, &draft.parts, visit);
         match travel(&mut journey, &mut draft, visit).await {
             Ok(Arrival::Answer(answer, standing)) => respond::answer(journey, *answer, standing),
-            Ok(Arrival::Tunnel(ends)) => tunnel::open(journey, ends),
+            Ok(Arrival::Tunnel(ends, standing)) => tunnel::open(journey, *ends, standing),
             Ok(Arrival::Elsewhere(response)) => respond::done(journey, *response),
             Err(refusal) => respond::refusal(journey, refusal),
         }
@@ -63,7 +63,7 @@ pub(crate) fn answer(
 /// How a request arrives. Answers are boxed: they are handed on many times.
 pub(crate) enum Arrival {
     Answer(Box<Response<upstream::Reply>>, Option<Standing>),
-    Tunnel(tunnel::Ends),
+    Tunnel(Box<tunnel::Ends>, Option<Standing>),
     Elsewhere(Box<Response<Answer>>),
 }
 
@@ -234,7 +234,7 @@ async fn proceed(
         }
         (Some(wish), Some(switched)) => {
             let headers = std::mem::take(answer.headers_mut());
-            Ok(Arrival::Tunnel(wish.granted(switched, headers)))
+            Ok(Arrival::Tunnel(wish.granted(switched, headers), None))
         }
         _ => Ok(Arrival::Answer(answer, None)),
     }
@@ -244,6 +244,7 @@ impl Arrival {
     fn with(self, standing: Option<Standing>) -> Self {
         match self {
             Arrival::Answer(answer, _) => Arrival::Answer(answer, standing),
+            Arrival::Tunnel(ends, _) => Arrival::Tunnel(ends, standing),
             other => other,
         }
     }
