@@ -42,6 +42,33 @@ async fn paths_and_methods_are_judged_by_what_they_mean() {
 
 // req: GW-13
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rule_and_a_route_hold_for_a_host_in_every_spelling() {
+    let rule = |verdict: &str, about: &str| {
+        format!("[[gateway.policy.rules]]\nverdict = \"{verdict}\"\n{about}\n")
+    };
+    let rules = [
+        rule("deny", "hosts = [\"[::1]\", \"*.dot.test.\"]"),
+        rule("allow", ""),
+    ];
+    let away = "[[gateway.routes]]\nhosts = [\"[2001:DB8:0::7]\"]\nredirect = \"/away\"\n";
+    let site = Site::start(&rules.concat(), away).await;
+    for (line, host, status) in [
+        ("GET /t", "[::1]", 403),
+        ("GET /t", "[0:0:0:0:0:0:0:1]:80", 403),
+        ("GET http://[0::1]/t", "[::0001]", 403),
+        ("GET /t", "a.DOT.test", 403),
+        ("GET /t", "[2001:db8::7]", 308),
+        ("GET /t", "[2001:0db8:0:0::0007]", 308),
+    ] {
+        let sent = format!("{line} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        let answer = testkit::http::exchange(site.gateway.door, sent.as_bytes(), PATIENCE).await;
+        assert_eq!(answer.expect("an answer").status, status, "{line} {host}");
+    }
+    assert_eq!(site.origin.take().concat(), b"");
+}
+
+// req: GW-13
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_route_has_its_path_in_every_spelling() {
     let guarded = [
         ("path", "/caf%C3%A9"),

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderName, Method};
 use regex::Regex;
 
 pub(crate) use allowed::Allowed;
-pub(crate) use matcher::{Matcher, MatcherError, PathMatch, hosts, methods};
+pub(crate) use matcher::{HOST, Matcher, MatcherError, PathMatch, hosts, methods};
 use names::Names;
 
 mod allowed;
@@ -54,7 +54,7 @@ struct Prefix {
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question<'a> {
-    /// Lower case, without port.
+    /// In canonical form, without port.
     pub(crate) host: &'a str,
     pub(crate) path: &'a str,
     pub(crate) method: &'a Method,

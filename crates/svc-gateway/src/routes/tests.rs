@@ -213,6 +213,49 @@ fn methods_and_headers_choose_among_equals_and_a_wrong_method_is_told() {
     assert_eq!(allowed.value(), "POST", "only what would be taken");
 }
 
+// req: GW-01
+#[test]
+fn a_host_has_one_form_in_routes_and_one_no_request_has_is_none() {
+    let written = |host: &str| hosts(&[host.to_owned()]).map(|mut hosts| hosts.remove(0));
+    for (host, form) in [
+        ("API.test", "api.test"),
+        ("api.test.", "api.test"),
+        ("*.API.test.", "*.api.test"),
+        ("[0:0::0:1]", "[::1]"),
+        ("[2001:DB8::A]", "[2001:db8::a]"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("_a", "_a"),
+    ] {
+        assert_eq!(written(host).as_deref(), Ok(form), "{host}");
+    }
+    let long = "a".repeat(254);
+    let below = format!("*.{}", "a".repeat(252));
+    for host in [
+        "",
+        ".",
+        "*.",
+        "*",
+        ".x.test",
+        "a..b",
+        "a.test..",
+        "[zzz]",
+        "[::1",
+        "::1",
+        "[::1]:80",
+        "[::1%25lo]",
+        "*.[::1]",
+        "*.*.a",
+        "a:",
+        "a:80",
+        "a b",
+        "é.test",
+        &long,
+        &below,
+    ] {
+        assert!(written(host).is_err(), "{host}");
+    }
+}
+
 #[test]
 fn what_cannot_match_is_refused_when_it_is_read() {
     let wrong = |text: RouteText| Matcher::compile(&text).unwrap_err().key;

@@ -5,7 +5,7 @@ use strict_config::Report;
 use super::super::{GatewayText, RuleText};
 use crate::plan::{route_name, with_shorthand};
 use crate::policy::filed;
-use crate::routes::{hosts, methods};
+use crate::routes::{HOST, hosts, methods};
 
 /// How many names are told to who has misspelt one.
 const TOLD: usize = 20;
@@ -59,7 +59,7 @@ fn faults(rule: &RuleText, routes: &[String]) -> impl Iterator<Item = Fault> {
     let methods = methods(&rule.methods).err();
     let methods = methods.map(|what| (what, "write methods in capitals, such as GET".to_owned()));
     let hosts = hosts(&rule.hosts).err();
-    let hosts = hosts.map(|what| (what, "write a name such as *.example.com".to_owned()));
+    let hosts = hosts.map(|what| (what, HOST.to_owned()));
     let all = [("routes", route), ("methods", methods), ("hosts", hosts)];
     all.into_iter().filter_map(|(key, fault)| {
         let (what, remedy) = fault?;
