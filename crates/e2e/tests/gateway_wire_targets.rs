@@ -35,19 +35,20 @@ async fn paths_and_methods_are_judged_by_what_they_mean() {
     let spellings = ["/%74%7Eb%2fc{%c3%a9?d=%c3{", "/t~b%2Fc%7bé?d=%c3{"];
     site.check(cases(&plainly, spellings, spelled)).await;
     let method = |method: &str| request(method, "/t", "", "");
-    let odd = ["get", "Delete", "pATCH"];
+    let odd = ["get", "Delete", "pATCH", "purge", "m-Search"];
     site.check(cases(&Refused(400, "method-case"), odd, method))
         .await;
 }
 
 // req: GW-13
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rule_and_a_route_hold_for_a_host_in_every_spelling() {
+async fn a_rule_and_a_route_hold_for_a_host_and_a_method_in_every_spelling() {
     let rule = |verdict: &str, about: &str| {
         format!("[[gateway.policy.rules]]\nverdict = \"{verdict}\"\n{about}\n")
     };
     let rules = [
         rule("deny", "hosts = [\"[::1]\", \"*.dot.test.\"]"),
+        rule("deny", "methods = [\"PURGE\"]"),
         rule("allow", ""),
     ];
     let away = "[[gateway.routes]]\nhosts = [\"[2001:DB8:0::7]\"]\nredirect = \"/away\"\n";
@@ -59,6 +60,9 @@ async fn a_rule_and_a_route_hold_for_a_host_in_every_spelling() {
         ("GET /t", "a.DOT.test", 403),
         ("GET /t", "[2001:db8::7]", 308),
         ("GET /t", "[2001:0db8:0:0::0007]", 308),
+        ("PURGE /t", "a.test", 403),
+        ("purge /t", "a.test", 400),
+        ("PURGe /t", "a.test", 400),
     ] {
         let sent = format!("{line} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
         let answer = testkit::http::exchange(site.gateway.door, sent.as_bytes(), PATIENCE).await;
