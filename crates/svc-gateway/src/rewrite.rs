@@ -7,7 +7,7 @@ use http::uri::PathAndQuery;
 use http::{StatusCode, Uri};
 use http_rules::path::{BadPath, canonical, check};
 use regex::Regex;
-use strict_config::Secret;
+use strict_config::{Secret, masked_url};
 
 use crate::config::RouteText;
 use crate::reject::Refusal;
@@ -68,10 +68,10 @@ impl Rewrite {
             return Ok(Rewrite::Nothing);
         };
         if !with.starts_with('/') {
-            return Err(format!("`{with}` does not begin at the root"));
+            return Err(format!("`{}` does not begin at the root", masked_url(with)));
         }
         if !is_target(with) {
-            return Err(format!("`{with}` is no path"));
+            return Err(format!("`{}` is no path", masked_url(with)));
         }
         let matched = Matcher::compile(text).map_err(|error| error.what)?;
         Ok(match matched.path {
@@ -88,12 +88,13 @@ impl Rewrite {
                 }
             }
             PathMatch::Exact(_) => Rewrite::Whole(literal(with)?),
-            PathMatch::Regex(regex) => match unknown_group(&regex, with) {
-                Some(name) => return Err(format!("the expression has no group `{name}`")),
-                None => Rewrite::Groups {
-                    regex,
-                    with: with.clone(),
-                },
+            PathMatch::Regex(regex) if names_unknown_group(&regex, with) => {
+                let shown = masked_url(with);
+                return Err(format!("`{shown}` names a group that is not there"));
+            }
+            PathMatch::Regex(regex) => Rewrite::Groups {
+                regex,
+                with: with.clone(),
             },
         })
     }
@@ -131,7 +132,7 @@ impl Rewrite {
 
 /// A target of the config, its path in the form in which paths are sent on.
 fn literal(target: &str) -> Result<String, String> {
-    spelled(target).map_err(|bad| format!("`{target}` is no path. {bad}"))
+    spelled(target).map_err(|bad| format!("`{}` is no path. {bad}", masked_url(target)))
 }
 
 /// A target with its path in canonical form.
@@ -149,16 +150,15 @@ pub(crate) fn is_target(text: &str) -> bool {
     whole && check(text.split('?').next().unwrap_or_default().as_bytes()).is_ok()
 }
 
-/// A group that a text names, as the expressions' library reads it, and that there is not.
-fn unknown_group(regex: &Regex, text: &str) -> Option<String> {
+/// Whether a text names a group, as the expressions' library reads it, that there is not.
+fn names_unknown_group(regex: &Regex, text: &str) -> bool {
     let text = text.replace("$$", "");
     let named = text.split('$').skip(1).map(|part| {
         let braced = part.strip_prefix('{').and_then(|part| part.split_once('}'));
         let ends = |letter: char| !(letter.is_ascii_alphanumeric() || letter == '_');
         braced.map_or_else(|| part.split(ends).next(), |(name, _)| Some(name))
     });
-    let mut unknown = named.flatten().filter(|name| !has(regex, name));
-    unknown.next().map(str::to_owned)
+    named.flatten().any(|name| !has(regex, name))
 }
 
 fn has(regex: &Regex, group: &str) -> bool {
@@ -196,12 +196,18 @@ impl Redirect {
             return Ok(None);
         };
         if !to.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(format!("`{}` is no location", to.escape_debug()));
+            return Err(format!(
+                "`{}` is no location",
+                masked_url(&to).escape_debug()
+            ));
         }
         for part in to.split('{').skip(1) {
             let name = part.split_once('}').map(|(name, _)| name);
             if !matches!(name, Some("host" | "path" | "query")) {
-                return Err(format!("`{{{part}` begins with nothing that is filled in"));
+                return Err(format!(
+                    "`{}` has a brace that begins nothing that is filled in",
+                    masked_url(&to)
+                ));
             }
         }
         let status = text.redirect_status.unwrap_or(308);

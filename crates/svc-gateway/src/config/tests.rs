@@ -136,7 +136,7 @@ fn what_contradicts_is_told_with_its_place_and_what_to_do() {
         ),
         (
             "routes = [{ upstream = 'main', regex = '/(a)', rewrite = '/$2' }]",
-            "no group `2`",
+            "`/$2` names a group that is not there",
         ),
         (
             "routes = [{ upstream = 'main', set_request = { Connection = 'close' } }]",

@@ -186,6 +186,42 @@ fn a_redirect_that_leads_nowhere_is_no_config() {
     }
 }
 
+// req: KN-13
+#[test]
+fn what_is_wrong_with_a_target_is_told_without_its_secrets() {
+    let regex = |with: &str| RouteText {
+        regex: Some("/r/(.*)".to_owned()),
+        ..route(with)
+    };
+    let rewrites = [
+        route("x?apikey=S3CR3T"),
+        route("/a b?apikey=S3CR3T"),
+        route("/../a?apikey=S3CR3T"),
+        route("/a?apikey=S3CR3T\u{7f}"),
+        regex("/$7?apikey=S3CR3T"),
+        regex("/?apikey=$S3CR3T"),
+    ];
+    let redirects = [
+        "https:// u:S3CR3T@x/",
+        "https://u:S3CR3T@x/{other}",
+        "/{other}?apikey=S3CR3T",
+        "/?apikey={S3CR3T}",
+        "/?apikey=S3CR3T ",
+    ];
+    let rewrites = rewrites.map(|text| Rewrite::compile(&text).unwrap_err());
+    let redirects = redirects.map(|to| {
+        let redirect = Some(to.to_owned());
+        Redirect::compile(&RouteText {
+            redirect,
+            ..RouteText::default()
+        })
+        .unwrap_err()
+    });
+    for said in rewrites.iter().chain(&redirects) {
+        assert!(!said.contains("S3CR3T") && said.contains("***"), "{said}");
+    }
+}
+
 // req: GW-01
 #[test]
 fn edits_remove_and_set() {
