@@ -34,6 +34,11 @@ async fn paths_and_methods_are_judged_by_what_they_mean() {
     let plainly = Passes(meant("GET", "/t~b%2Fc%7B%C3%A9?d=%c3{"));
     let spellings = ["/%74%7Eb%2fc{%c3%a9?d=%c3{", "/t~b%2Fc%7bé?d=%c3{"];
     site.check(cases(&plainly, spellings, spelled)).await;
+    for path in ["/t", "/%74"] {
+        let query = Passes(meant("GET", "/t?q=%C3%A9&%c3%a9={"));
+        let raw = format!("{path}?q=é&%c3%a9={{");
+        site.check(cases(&query, [raw], spelled)).await;
+    }
     let method = |method: &str| request(method, "/t", "", "");
     let odd = ["get", "Delete", "pATCH", "purge", "m-Search"];
     site.check(cases(&Refused(400, "method-case"), odd, method))
@@ -287,16 +292,17 @@ async fn a_target_is_a_path_or_a_url_of_the_same_host() {
         .await;
 }
 
-/// The target with an escape for all that may not stand in its path.
+/// The target with an escape for all that may not stand in its path, and for what no target may hold.
 fn with_escapes(target: &str) -> String {
     let path = target.find('?').unwrap_or(target.len());
-    let escaped = target[..path].bytes().map(|byte| match byte {
-        b'"' | b'<' | b'>' | b'[' | b']' | b'^' | b'`' | b'{' | b'|' | b'}' | 0x80.. => {
+    let escaped = target.bytes().enumerate().map(|(at, byte)| match byte {
+        0x80.. => format!("%{byte:02X}"),
+        b'"' | b'<' | b'>' | b'[' | b']' | b'^' | b'`' | b'{' | b'|' | b'}' if at < path => {
             format!("%{byte:02X}")
         }
         _ => char::from(byte).to_string(),
     });
-    escaped.collect::<String>() + &target[path..]
+    escaped.collect()
 }
 
 // req: GW-15

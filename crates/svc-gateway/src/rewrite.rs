@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::uri::PathAndQuery;
 use http::{StatusCode, Uri};
-use http_rules::path::{BadPath, canonical, check};
+use http_rules::path::{BadPath, ascii_query, canonical, check};
 use regex::Regex;
 use strict_config::{Secret, masked_url};
 
@@ -30,18 +30,22 @@ impl From<Misspelled> for Refusal {
     }
 }
 
-/// Checks the path, and spells it as routes and rules do, which are about what it means.
+/// Checks the path, and spells it as routes and rules do, which are about what it means; of the query only what no
+/// target may hold is spelled anew.
 pub(crate) fn spell(uri: &mut Uri) -> Result<(), Misspelled> {
-    match canonical(uri.path()).map_err(Misspelled::Bad)? {
-        Cow::Borrowed(_) => {}
-        Cow::Owned(path) => *uri = with_path(uri, path).ok_or(Misspelled::TooLong)?,
+    let path = canonical(uri.path()).map_err(Misspelled::Bad)?;
+    let query = uri.query().map(ascii_query);
+    if let (Cow::Borrowed(_), None | Some(Cow::Borrowed(_))) = (&path, &query) {
+        return Ok(());
     }
+    let target = with_query(path.into_owned(), query.as_deref());
+    *uri = with_target(uri, target).ok_or(Misspelled::TooLong)?;
     Ok(())
 }
 
-fn with_path(uri: &Uri, path: String) -> Option<Uri> {
+fn with_target(uri: &Uri, target: String) -> Option<Uri> {
     let mut parts = uri.clone().into_parts();
-    parts.path_and_query = Some(with_query(path, uri.query()).try_into().ok()?);
+    parts.path_and_query = Some(target.try_into().ok()?);
     Uri::from_parts(parts).ok()
 }
 
@@ -135,13 +139,14 @@ fn literal(target: &str) -> Result<String, String> {
     spelled(target).map_err(|bad| format!("`{}` is no path. {bad}", masked_url(target)))
 }
 
-/// A target with its path in canonical form.
+/// A target with its path in canonical form, and nothing but ASCII.
 fn spelled(target: &str) -> Result<String, BadPath> {
     let (path, query) = match target.split_once('?') {
         Some((path, query)) => (path, Some(query)),
         None => (target, None),
     };
-    Ok(with_query(canonical(path)?.into_owned(), query))
+    let query = query.map(ascii_query);
+    Ok(with_query(canonical(path)?.into_owned(), query.as_deref()))
 }
 
 /// Whether it can stand in a request line.
