@@ -215,6 +215,40 @@ async fn an_upgrade_the_upstream_does_not_grant_is_an_ordinary_answer() {
     assert_eq!(answer.status, 426, "the connection is still HTTP");
 }
 
+// req: GW-01, GW-06
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_head_of_an_upgrade_is_edited_and_cleared_like_any_other() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let origin = listener.local_addr().unwrap();
+    let served = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        head(&mut stream).await;
+        let switch = "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\
+                      x-internal: 10.0.0.7\r\nx-kind: theirs\r\nx-kept: yes\r\nx-request-id: theirs\r\n\
+                      x-macronode-reason: theirs\r\nratelimit: theirs\r\nratelimit-policy: theirs\r\n\r\n";
+        stream.write_all(switch.as_bytes()).await.unwrap();
+        stream
+    });
+    let route = "[[gateway.routes]]\nupstream = \"main\"\nremove_response = [\"x-internal\"]\n\
+                 set_response = { x-kind = \"ours\" }\nrate = { per_second = 5, burst = 9 }\n";
+    let upstream = format!("[gateway.upstreams.main]\nendpoints = [\"http://{origin}\"]\n");
+    let gateway = Gateway::start(&format!("{route}{upstream}")).await;
+    let mut socket = TcpStream::connect(gateway.door).await.unwrap();
+    socket.write_all(&handshake()).await.unwrap();
+    let head = head(&mut socket).await;
+    assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
+    let told = ["x-internal", "x-kind", "x-kept", "x-macronode-reason"];
+    let told = told.map(|name| field(&head, name));
+    assert_eq!(told, [None, Some("ours"), Some("yes"), None], "{head}");
+    let left = field(&head, "ratelimit").unwrap();
+    assert!(left.starts_with("\"route\";r=8"), "{head}");
+    assert_eq!(head.matches("theirs").count(), 0, "{head}");
+    for name in ["x-request-id", "ratelimit", "ratelimit-policy"] {
+        assert_eq!(head.matches(&format!("\n{name}: ")).count(), 1, "{head}");
+    }
+    drop(served.await.unwrap());
+}
+
 // req: GW-01
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tenant_has_so_many_streams_and_no_more() {

@@ -1,12 +1,14 @@
-//! Uploads that are too slow, too long or cut short: never a whole request for the upstream.
+//! Uploads that are too slow, too long in any coding or cut short: never a whole request for the upstream.
 
+use e2e::command::{macronode, ran};
 use e2e::gateway::{Gateway, PATIENCE, assert_refusal, to};
-use e2e::site::request;
+use e2e::site::{Site, request};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -168,4 +170,77 @@ async fn what_came_of_a_body_that_broke_off_is_not_sent_again_as_all_of_it() {
     let answer = http::exchange(gateway.door, &put(1, "no chunk\r\n"), PATIENCE).await;
     assert_refusal(&answer.expect("an answer"), 400, "body-broken");
     assert_eq!(whole.load(Ordering::Relaxed), 1);
+}
+
+fn gzip(plain: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(plain).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+// req: GW-05, GW-12, GW-13
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_bounds_a_body_bounds_it_in_any_coding() {
+    let rule = "[[gateway.policy.rules]]\nverdict";
+    let known = format!(
+        "[gateway.identity.passport]\nroot_key = \"{}\"\n\
+         {rule} = \"deny\"\nroutes = [\"ruled\"]\nbody_over = 1000\n{rule} = \"allow\"\n",
+        "0123456789abcdef".repeat(4)
+    );
+    let decodes = "[[gateway.routes]]\npath = \"/decoded\"\nupstream = \"main\"\ndecode = true\n\
+                   [[gateway.routes]]\nname = \"ruled\"\npath = \"/ruled\"\nupstream = \"main\"\ndecode = true\n";
+    let site = Site::start(&known, decodes).await;
+    let file = site.gateway.process.dir().join("macronode.toml");
+    let file = file.to_str().expect("UTF-8");
+    let said = |args: &[&str]| {
+        let ran = ran(&mut macronode([&["passport"], args].concat()));
+        assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
+        ran.stdout.trim().to_owned()
+    };
+    let mint = ["mint", "--config", file, "--tenant", "gold", "--for", "1h"];
+    let whole = said(&mint);
+    let narrow = said(&["attenuate", &whole, "--max-body", "1000"]);
+    let (much, little) = ([b'x'; 1001], [b'x'; 1000]);
+    for (token, path, coding, body, wanted) in [
+        (&whole, "/decoded", "gzip", gzip(&much), Ok(())),
+        (&narrow, "/decoded", "gzip", gzip(&little), Ok(())),
+        (
+            &narrow,
+            "/decoded",
+            "gzip",
+            gzip(&much),
+            Err((413, "decoded-cap")),
+        ),
+        (
+            &narrow,
+            "/decoded",
+            "identity",
+            much.to_vec(),
+            Err((413, "body-too-large")),
+        ),
+        (
+            &whole,
+            "/ruled",
+            "gzip",
+            gzip(&much),
+            Err((403, "forbidden")),
+        ),
+        (&whole, "/ruled", "br", vec![], Ok(())),
+    ] {
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", &*bearer), ("content-encoding", coding)];
+        let answer = site.gateway.ask("POST", path, &headers, &body).await;
+        let answer = answer.expect("an answer");
+        match wanted {
+            Ok(()) => assert_eq!(answer.status, 200, "{path}: {}", answer.text()),
+            Err((status, reason)) => assert_refusal(&answer, status, reason),
+        }
+    }
+    for (length, status) in [(1000, 200), (1001, 403)] {
+        let answer = site
+            .gateway
+            .ask("POST", "/ruled", &[], &much[..length])
+            .await;
+        assert_eq!(answer.expect("an answer").status, status, "{length}");
+    }
 }

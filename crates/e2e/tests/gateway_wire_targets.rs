@@ -34,10 +34,46 @@ async fn paths_and_methods_are_judged_by_what_they_mean() {
     let plainly = Passes(meant("GET", "/t~b%2Fc%7B%C3%A9?d=%c3{"));
     let spellings = ["/%74%7Eb%2fc{%c3%a9?d=%c3{", "/t~b%2Fc%7bé?d=%c3{"];
     site.check(cases(&plainly, spellings, spelled)).await;
+    for path in ["/t", "/%74"] {
+        let query = Passes(meant("GET", "/t?q=%C3%A9&%c3%a9={"));
+        let raw = format!("{path}?q=é&%c3%a9={{");
+        site.check(cases(&query, [raw], spelled)).await;
+    }
     let method = |method: &str| request(method, "/t", "", "");
-    let odd = ["get", "Delete", "pATCH"];
+    let odd = ["get", "Delete", "pATCH", "purge", "m-Search"];
     site.check(cases(&Refused(400, "method-case"), odd, method))
         .await;
+}
+
+// req: GW-13
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rule_and_a_route_hold_for_a_host_and_a_method_in_every_spelling() {
+    let rule = |verdict: &str, about: &str| {
+        format!("[[gateway.policy.rules]]\nverdict = \"{verdict}\"\n{about}\n")
+    };
+    let rules = [
+        rule("deny", "hosts = [\"[::1]\", \"*.dot.test.\"]"),
+        rule("deny", "methods = [\"PURGE\"]"),
+        rule("allow", ""),
+    ];
+    let away = "[[gateway.routes]]\nhosts = [\"[2001:DB8:0::7]\"]\nredirect = \"/away\"\n";
+    let site = Site::start(&rules.concat(), away).await;
+    for (line, host, status) in [
+        ("GET /t", "[::1]", 403),
+        ("GET /t", "[0:0:0:0:0:0:0:1]:80", 403),
+        ("GET http://[0::1]/t", "[::0001]", 403),
+        ("GET /t", "a.DOT.test", 403),
+        ("GET /t", "[2001:db8::7]", 308),
+        ("GET /t", "[2001:0db8:0:0::0007]", 308),
+        ("PURGE /t", "a.test", 403),
+        ("purge /t", "a.test", 400),
+        ("PURGe /t", "a.test", 400),
+    ] {
+        let sent = format!("{line} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        let answer = testkit::http::exchange(site.gateway.door, sent.as_bytes(), PATIENCE).await;
+        assert_eq!(answer.expect("an answer").status, status, "{line} {host}");
+    }
+    assert_eq!(site.origin.take().concat(), b"");
 }
 
 // req: GW-13
@@ -256,16 +292,17 @@ async fn a_target_is_a_path_or_a_url_of_the_same_host() {
         .await;
 }
 
-/// The target with an escape for all that may not stand in its path.
+/// The target with an escape for all that may not stand in its path, and for what no target may hold.
 fn with_escapes(target: &str) -> String {
     let path = target.find('?').unwrap_or(target.len());
-    let escaped = target[..path].bytes().map(|byte| match byte {
-        b'"' | b'<' | b'>' | b'[' | b']' | b'^' | b'`' | b'{' | b'|' | b'}' | 0x80.. => {
+    let escaped = target.bytes().enumerate().map(|(at, byte)| match byte {
+        0x80.. => format!("%{byte:02X}"),
+        b'"' | b'<' | b'>' | b'[' | b']' | b'^' | b'`' | b'{' | b'|' | b'}' if at < path => {
             format!("%{byte:02X}")
         }
         _ => char::from(byte).to_string(),
     });
-    escaped.collect::<String>() + &target[path..]
+    escaped.collect()
 }
 
 // req: GW-15

@@ -3,14 +3,16 @@
 use std::borrow::Cow;
 use std::net::Ipv6Addr;
 
-/// DNS bounds a name at 253 characters; the longest port adds six.
-const TEXT_BYTES_MAX: usize = 260;
+/// DNS bounds a name at 253 characters.
+const NAME_BYTES_MAX: usize = 253;
+/// The dot that may end it and the longest port add seven.
+const TEXT_BYTES_MAX: usize = NAME_BYTES_MAX + 7;
 
 /// The one authority of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authority<'a> {
-    /// Lower-case, without port, brackets kept around an IPv6 address, without the dot that may end a name.
-    /// Empty only for HTTP/1.0 without `Host`. Borrowed unless the client wrote capitals.
+    /// Lower-case, without port and the dot that may end a name; an IPv6 address in its one canonical spelling, in
+    /// brackets. Empty only for HTTP/1.0 without `Host`. Borrowed unless the client wrote capitals or such an address.
     pub host: Cow<'a, str>,
     /// The port as written.
     pub port: Option<u16>,
@@ -39,13 +41,9 @@ impl<'a> Authority<'a> {
         };
         let host = match host.starts_with('[') {
             true => literal(host)?,
-            false => name(host)?,
+            false => lower(name(host)?),
         };
-        Some(Authority {
-            host: lower(host),
-            port,
-            text,
-        })
+        Some(Authority { host, port, text })
     }
 
     /// Whether both name the same place, the default port of `scheme` written or not.
@@ -81,9 +79,11 @@ fn parse_port(digits: &str) -> Option<u16> {
     port.filter(|port| *port != 0)
 }
 
-fn literal(host: &str) -> Option<&str> {
+/// `[0:0::1]` is `[::1]` to every resolver behind, so it is to whoever decides by it.
+fn literal(host: &str) -> Option<Cow<'_, str>> {
     let inner = host.strip_prefix('[')?.strip_suffix(']')?;
-    inner.parse::<Ipv6Addr>().ok().map(|_| host)
+    let address: Ipv6Addr = inner.parse().ok()?;
+    Some(Cow::Owned(format!("[{address}]")))
 }
 
 /// Letters, digits, `-`, `_` (container networks use it) in labels that are not empty.
@@ -97,7 +97,7 @@ fn name(host: &str) -> Option<&str> {
         }
         before = byte;
     }
-    (before != b'.').then_some(host)
+    (before != b'.' && host.len() <= NAME_BYTES_MAX).then_some(host)
 }
 
 fn lower(host: &str) -> Cow<'_, str> {

@@ -94,6 +94,22 @@ pub fn canonical(raw_path: &str) -> Result<Cow<'_, str>, BadPath> {
     })
 }
 
+/// A query with an escape for each byte that is no ASCII: none may stand in a target (RFC 3986, 3.4), and servers read
+/// such as they like. All else stays as it came; what it means is its reader's business. Borrowed from one of ASCII.
+pub fn ascii_query(raw_query: &str) -> Cow<'_, str> {
+    if raw_query.is_ascii() {
+        return Cow::Borrowed(raw_query);
+    }
+    let mut query = String::with_capacity(raw_query.len() + 32);
+    for byte in raw_query.bytes() {
+        match byte.is_ascii() {
+            true => query.push(char::from(byte)),
+            false => escape(&mut query, byte),
+        }
+    }
+    Cow::Owned(query)
+}
+
 /// Checks it, and says whether it is spelled canonically.
 fn scan(raw_path: &[u8]) -> Result<bool, BadPath> {
     if raw_path.first() != Some(&b'/') {
@@ -134,7 +150,6 @@ fn is_canonical(character: &[u8]) -> bool {
 }
 
 fn spelled(raw_path: &[u8]) -> Result<String, BadPath> {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut path = String::with_capacity(raw_path.len() + 32);
     let mut at = 0;
     while let Some(raw) = raw_path.get(at).copied() {
@@ -146,12 +161,17 @@ fn spelled(raw_path: &[u8]) -> Result<String, BadPath> {
         if stands {
             path.push(char::from(byte));
         } else {
-            let digits = [byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]);
-            path.extend(['%', char::from(digits[0]), char::from(digits[1])]);
+            escape(&mut path, byte);
         }
         at = next;
     }
     Ok(path)
+}
+
+fn escape(text: &mut String, byte: u8) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let digits = [byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]);
+    text.extend(['%', char::from(digits[0]), char::from(digits[1])]);
 }
 
 /// Means the same with an escape and without (RFC 3986, 2.3).

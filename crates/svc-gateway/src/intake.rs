@@ -103,7 +103,8 @@ pub(crate) async fn take_in(
         intake.upload.unhurried();
     }
     if let Some(coding) = coding {
-        intake.decoder = Some(Decoder::new(coding, Limits::capped(DECODED_BYTES)));
+        let limits = Limits::capped(DECODED_BYTES.min(draft.most_decoded));
+        intake.decoder = Some(Decoder::new(coding, limits));
         headers.remove(CONTENT_LENGTH);
     }
     match draft.length {

@@ -32,7 +32,7 @@ pub(crate) struct Case<'a> {
     /// Absent for callers without identity.
     pub(crate) tenant: Option<&'a str>,
     pub(crate) tags: &'a [Box<str>],
-    /// What the body says it is long; absent when it does not say.
+    /// What the body says it is long, as it is sent on; absent when it does not say.
     pub(crate) body: Option<u64>,
 }
 

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use front_door::{InPlace, Upload, Visit};
-use http::header::{HOST, HeaderValue};
+use http::header::{CONTENT_ENCODING, HOST, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response};
 use http_rules::authority::Authority;
@@ -53,7 +53,7 @@ pub(crate) fn answer(
         let mut journey = Journey::begin(plan, &draft.parts, visit);
         match travel(&mut journey, &mut draft, visit).await {
             Ok(Arrival::Answer(answer, standing)) => respond::answer(journey, *answer, standing),
-            Ok(Arrival::Tunnel(ends)) => tunnel::open(journey, ends),
+            Ok(Arrival::Tunnel(ends, standing)) => tunnel::open(journey, *ends, standing),
             Ok(Arrival::Elsewhere(response)) => respond::done(journey, *response),
             Err(refusal) => respond::refusal(journey, refusal),
         }
@@ -63,7 +63,7 @@ pub(crate) fn answer(
 /// How a request arrives. Answers are boxed: they are handed on many times.
 pub(crate) enum Arrival {
     Answer(Box<Response<upstream::Reply>>, Option<Standing>),
-    Tunnel(tunnel::Ends),
+    Tunnel(Box<tunnel::Ends>, Option<Standing>),
     Elsewhere(Box<Response<Answer>>),
 }
 
@@ -92,7 +92,8 @@ async fn travel(
     let caller = caller::recognise(&plan, who, route.identity_required)?;
     let caller = &*journey.caller.insert(caller);
     caller.believes(parts)?;
-    let most_bytes = most_bytes(route, caller);
+    let lent = lent_bytes(caller);
+    let most_bytes = lent.min(route.body_bytes);
     let upload = draft.upload.as_ref();
     let length = upload.map(|upload| intake::announced(upload, most_bytes));
     let length = length.transpose()?.flatten();
@@ -108,7 +109,8 @@ async fn travel(
         }
     };
     let host = own_host(&authority, parts);
-    (draft.host, draft.length, draft.most_bytes) = (host, length, most_bytes);
+    (draft.host, draft.length) = (host, length);
+    (draft.most_bytes, draft.most_decoded) = (most_bytes, lent);
     let left = until.saturating_sub(journey.began);
     let spot = Spot::of(journey);
     let arrived = {
@@ -229,7 +231,7 @@ async fn proceed(
         }
         (Some(wish), Some(switched)) => {
             let headers = std::mem::take(answer.headers_mut());
-            Ok(Arrival::Tunnel(wish.granted(switched, headers)))
+            Ok(Arrival::Tunnel(wish.granted(switched, headers), None))
         }
         _ => Ok(Arrival::Answer(answer, None)),
     }
@@ -239,6 +241,7 @@ impl Arrival {
     fn with(self, standing: Option<Standing>) -> Self {
         match self {
             Arrival::Answer(answer, _) => Arrival::Answer(answer, standing),
+            Arrival::Tunnel(ends, _) => Arrival::Tunnel(ends, standing),
             other => other,
         }
     }
@@ -254,6 +257,8 @@ pub(crate) struct Draft {
     pub(crate) host: Option<HeaderValue>,
     pub(crate) length: Option<u64>,
     pub(crate) most_bytes: u64,
+    /// The same of the body as its route decodes it.
+    pub(crate) most_decoded: u64,
 }
 
 impl Draft {
@@ -268,6 +273,7 @@ impl Draft {
             host: None,
             length: None,
             most_bytes: 0,
+            most_decoded: 0,
         }
     }
 }
@@ -352,13 +358,11 @@ fn patience(route: &Route, parts: &Parts, heads: Heads) -> Duration {
     deadline::budget(&parts.headers, bounds, kernel::clock::unix_time)
 }
 
-/// Bytes the body may have: what the route allows, and the credential.
-fn most_bytes(route: &Route, caller: &Caller) -> u64 {
-    let credential = caller
-        .identity
-        .as_ref()
-        .and_then(|identity| identity.limits.body_bytes_max());
-    credential.map_or(route.body_bytes, |most| most.min(route.body_bytes))
+/// Bytes that the credential lets a body have, in any coding.
+fn lent_bytes(caller: &Caller) -> u64 {
+    let identity = caller.identity.as_ref();
+    let most = identity.and_then(|identity| identity.limits.body_bytes_max());
+    most.unwrap_or(u64::MAX)
 }
 
 fn permit(
@@ -389,12 +393,17 @@ fn permit(
             .identity
             .as_ref()
             .map_or(&[], |identity| &identity.tags),
-        body: length,
+        body: length.filter(|length| *length == 0 || !is_decoded(route, parts)),
     });
     match permitted {
         true => Ok(()),
         false => Err(Refusal::Forbidden),
     }
+}
+
+/// Whether it is sent on longer than it comes, by nobody knows how much.
+fn is_decoded(route: &Route, parts: &Parts) -> bool {
+    route.decode && parts.headers.contains_key(CONTENT_ENCODING)
 }
 
 /// One request of every rate that holds for it, or of none.

@@ -40,19 +40,11 @@ pub(crate) fn answer(
     standing: Option<Standing>,
 ) -> Response<Answer> {
     let (mut parts, reply) = answer.into_parts();
-    let (patience, rated) = (journey.plan.upstream_patience, standing.is_some());
-    let pace = pass_on(&mut parts.headers, patience, rated);
     if parts.status == StatusCode::NO_CONTENT {
         // What is not there has no length, and clients of HTTP/2 take one for a broken answer.
         parts.headers.remove(CONTENT_LENGTH);
     }
-    parts.headers.append(&ID, journey.id.value());
-    if let Some(standing) = standing {
-        rate(&mut parts.headers, standing);
-    }
-    if let Some(route) = &journey.route {
-        route.response_edits.apply(&mut parts.headers);
-    }
+    let pace = head(&mut parts.headers, &journey, standing);
     parts.version = http::Version::HTTP_11;
     if matches!(pace, Pace::Own)
         && let Err(refusal) = journey.becomes_stream()
@@ -60,6 +52,19 @@ pub(crate) fn answer(
         return self::refusal(journey, refusal);
     }
     Response::from_parts(parts, Answer::passing(reply, journey, pace))
+}
+
+/// Makes an upstream's head one of ours: without what ends here, with what the gateway says, as the route wants it.
+pub(crate) fn head(headers: &mut HeaderMap, journey: &Journey, standing: Option<Standing>) -> Pace {
+    let pace = pass_on(headers, journey.plan.upstream_patience, standing.is_some());
+    headers.append(&ID, journey.id.value());
+    if let Some(standing) = standing {
+        rate(headers, standing);
+    }
+    if let Some(route) = &journey.route {
+        route.response_edits.apply(headers);
+    }
+    pace
 }
 
 /// Takes out of an upstream's head what ends here, and what the gateway says itself: of the rates only where it has

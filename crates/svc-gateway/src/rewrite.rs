@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::uri::PathAndQuery;
 use http::{StatusCode, Uri};
-use http_rules::path::{BadPath, canonical, check};
+use http_rules::path::{BadPath, ascii_query, canonical, check};
 use regex::Regex;
-use strict_config::Secret;
+use strict_config::{Secret, masked_url};
 
 use crate::config::RouteText;
 use crate::reject::Refusal;
@@ -30,18 +30,22 @@ impl From<Misspelled> for Refusal {
     }
 }
 
-/// Checks the path, and spells it as routes and rules do, which are about what it means.
+/// Checks the path, and spells it as routes and rules do, which are about what it means; of the query only what no
+/// target may hold is spelled anew.
 pub(crate) fn spell(uri: &mut Uri) -> Result<(), Misspelled> {
-    match canonical(uri.path()).map_err(Misspelled::Bad)? {
-        Cow::Borrowed(_) => {}
-        Cow::Owned(path) => *uri = with_path(uri, path).ok_or(Misspelled::TooLong)?,
+    let path = canonical(uri.path()).map_err(Misspelled::Bad)?;
+    let query = uri.query().map(ascii_query);
+    if let (Cow::Borrowed(_), None | Some(Cow::Borrowed(_))) = (&path, &query) {
+        return Ok(());
     }
+    let target = with_query(path.into_owned(), query.as_deref());
+    *uri = with_target(uri, target).ok_or(Misspelled::TooLong)?;
     Ok(())
 }
 
-fn with_path(uri: &Uri, path: String) -> Option<Uri> {
+fn with_target(uri: &Uri, target: String) -> Option<Uri> {
     let mut parts = uri.clone().into_parts();
-    parts.path_and_query = Some(with_query(path, uri.query()).try_into().ok()?);
+    parts.path_and_query = Some(target.try_into().ok()?);
     Uri::from_parts(parts).ok()
 }
 
@@ -68,10 +72,10 @@ impl Rewrite {
             return Ok(Rewrite::Nothing);
         };
         if !with.starts_with('/') {
-            return Err(format!("`{with}` does not begin at the root"));
+            return Err(format!("`{}` does not begin at the root", masked_url(with)));
         }
         if !is_target(with) {
-            return Err(format!("`{with}` is no path"));
+            return Err(format!("`{}` is no path", masked_url(with)));
         }
         let matched = Matcher::compile(text).map_err(|error| error.what)?;
         Ok(match matched.path {
@@ -88,12 +92,13 @@ impl Rewrite {
                 }
             }
             PathMatch::Exact(_) => Rewrite::Whole(literal(with)?),
-            PathMatch::Regex(regex) => match unknown_group(&regex, with) {
-                Some(name) => return Err(format!("the expression has no group `{name}`")),
-                None => Rewrite::Groups {
-                    regex,
-                    with: with.clone(),
-                },
+            PathMatch::Regex(regex) if names_unknown_group(&regex, with) => {
+                let shown = masked_url(with);
+                return Err(format!("`{shown}` names a group that is not there"));
+            }
+            PathMatch::Regex(regex) => Rewrite::Groups {
+                regex,
+                with: with.clone(),
             },
         })
     }
@@ -131,16 +136,17 @@ impl Rewrite {
 
 /// A target of the config, its path in the form in which paths are sent on.
 fn literal(target: &str) -> Result<String, String> {
-    spelled(target).map_err(|bad| format!("`{target}` is no path. {bad}"))
+    spelled(target).map_err(|bad| format!("`{}` is no path. {bad}", masked_url(target)))
 }
 
-/// A target with its path in canonical form.
+/// A target with its path in canonical form, and nothing but ASCII.
 fn spelled(target: &str) -> Result<String, BadPath> {
     let (path, query) = match target.split_once('?') {
         Some((path, query)) => (path, Some(query)),
         None => (target, None),
     };
-    Ok(with_query(canonical(path)?.into_owned(), query))
+    let query = query.map(ascii_query);
+    Ok(with_query(canonical(path)?.into_owned(), query.as_deref()))
 }
 
 /// Whether it can stand in a request line.
@@ -149,16 +155,15 @@ pub(crate) fn is_target(text: &str) -> bool {
     whole && check(text.split('?').next().unwrap_or_default().as_bytes()).is_ok()
 }
 
-/// A group that a text names, as the expressions' library reads it, and that there is not.
-fn unknown_group(regex: &Regex, text: &str) -> Option<String> {
+/// Whether a text names a group, as the expressions' library reads it, that there is not.
+fn names_unknown_group(regex: &Regex, text: &str) -> bool {
     let text = text.replace("$$", "");
     let named = text.split('$').skip(1).map(|part| {
         let braced = part.strip_prefix('{').and_then(|part| part.split_once('}'));
         let ends = |letter: char| !(letter.is_ascii_alphanumeric() || letter == '_');
         braced.map_or_else(|| part.split(ends).next(), |(name, _)| Some(name))
     });
-    let mut unknown = named.flatten().filter(|name| !has(regex, name));
-    unknown.next().map(str::to_owned)
+    named.flatten().any(|name| !has(regex, name))
 }
 
 fn has(regex: &Regex, group: &str) -> bool {
@@ -196,12 +201,18 @@ impl Redirect {
             return Ok(None);
         };
         if !to.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(format!("`{}` is no location", to.escape_debug()));
+            return Err(format!(
+                "`{}` is no location",
+                masked_url(&to).escape_debug()
+            ));
         }
         for part in to.split('{').skip(1) {
             let name = part.split_once('}').map(|(name, _)| name);
             if !matches!(name, Some("host" | "path" | "query")) {
-                return Err(format!("`{{{part}` begins with nothing that is filled in"));
+                return Err(format!(
+                    "`{}` has a brace that begins nothing that is filled in",
+                    masked_url(&to)
+                ));
             }
         }
         let status = text.redirect_status.unwrap_or(308);

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderName, Method};
 use regex::Regex;
 
 pub(crate) use allowed::Allowed;
-pub(crate) use matcher::{Matcher, MatcherError, PathMatch, hosts, methods};
+pub(crate) use matcher::{HOST, Matcher, MatcherError, PathMatch, hosts, methods};
 use names::Names;
 
 mod allowed;
@@ -54,7 +54,7 @@ struct Prefix {
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question<'a> {
-    /// Lower case, without port.
+    /// In canonical form, without port.
     pub(crate) host: &'a str,
     pub(crate) path: &'a str,
     pub(crate) method: &'a Method,
@@ -179,23 +179,26 @@ impl Paths {
             .or_else(|| self.catch_all.iter().copied().find(|route| fits(*route)))
     }
 
-    /// From the longest prefix down, one segment less each time.
+    /// From the longest prefix down.
     fn by_prefix(&self, path: &str, mut fits: impl FnMut(usize) -> bool) -> Option<usize> {
-        if self.prefixes.is_empty() {
-            return None;
-        }
-        let mut end = path.len();
-        loop {
-            let (prefix, rest) = path.split_at(end);
+        for (prefix, rest) in self.splits(path) {
             for entry in self.prefixes.get(prefix).into_iter().flatten() {
                 let inside = !entry.below_only || rest.starts_with('/');
                 if inside && fits(entry.route) {
                     return Some(entry.route);
                 }
             }
-            let shorter = prefix.bytes().rposition(|byte| byte == b'/');
-            end = shorter.filter(|end| *end > 0)?;
         }
+        None
+    }
+
+    /// Where a prefix may end and the rest of the path begins: at the end of a segment, after as many bytes as some
+    /// prefix has. A path has as many segments as its client likes, and hashing what is before each of them would cost
+    /// their square.
+    fn splits<'p>(&self, path: &'p str) -> impl Iterator<Item = (&'p str, &'p str)> {
+        let ends = self.prefixes.lengths(path.len());
+        let ends = ends.filter(|end| matches!(path.as_bytes().get(*end), None | Some(b'/')));
+        ends.map(|end| path.split_at(end))
     }
 
     fn by_regex(&self, path: &str, mut fits: impl FnMut(usize) -> bool) -> Option<usize> {

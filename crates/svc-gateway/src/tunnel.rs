@@ -7,14 +7,14 @@ use std::time::Duration;
 use front_door::Upgrade;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response};
-use http_rules::forward::{request_upgrade, requested_upgrade, strip_hop_by_hop};
-use http_rules::request_id;
+use http_rules::forward::{request_upgrade, requested_upgrade};
 use kernel::tasks::TaskKind;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use upstream::Switched;
 
 use crate::body::Answer;
 use crate::journey::Journey;
+use crate::quota::Standing;
 use crate::reject::Refusal;
 use crate::respond;
 
@@ -50,18 +50,22 @@ impl Wish {
     }
 
     /// The upstream agrees.
-    pub(crate) fn granted(self, upstream: Box<Switched>, headers: HeaderMap) -> Ends {
-        Ends {
+    pub(crate) fn granted(self, upstream: Box<Switched>, headers: HeaderMap) -> Box<Ends> {
+        Box::new(Ends {
             protocol: self.protocol,
             client: self.client,
             upstream,
             headers,
-        }
+        })
     }
 }
 
 /// Tells the client that it has its wish, and passes on what either end says from then on.
-pub(crate) fn open(mut journey: Box<Journey>, ends: Ends) -> Response<Answer> {
+pub(crate) fn open(
+    mut journey: Box<Journey>,
+    ends: Ends,
+    standing: Option<Standing>,
+) -> Response<Answer> {
     if let Err(refusal) = journey.becomes_stream() {
         return respond::refusal(journey, refusal);
     }
@@ -72,9 +76,8 @@ pub(crate) fn open(mut journey: Box<Journey>, ends: Ends) -> Response<Answer> {
     *response.status_mut() = http::StatusCode::SWITCHING_PROTOCOLS;
     let headers = response.headers_mut();
     *headers = ends.headers;
-    strip_hop_by_hop(headers);
+    respond::head(headers, &journey, standing);
     request_upgrade(headers, ends.protocol);
-    headers.insert(request_id::NAME, journey.id.value());
     tunnels.spawn(async move {
         let mut journey = journey;
         let patience = journey.plan.upstream_patience;

@@ -25,6 +25,25 @@ fn capitals_and_a_last_dot_do_not_make_another_host() {
     assert_eq!(read.text, "Example.com:80");
 }
 
+// req: GW-14
+#[test]
+fn an_address_has_one_spelling_however_it_is_written() {
+    for (text, same) in [
+        ("[0:0:0:0:0:0:0:1]", "[::1]"),
+        ("[0000::0001]", "[::1]"),
+        ("[::]", "[::]"),
+        ("[2001:0DB8:0::0:7]", "[2001:db8::7]"),
+        ("[1:0:0:2:0:0:0:3]", "[1:0:0:2::3]"),
+        ("[::FFFF:7f00:1]", "[::ffff:127.0.0.1]"),
+        ("[::ffff:127.0.0.1]", "[::ffff:127.0.0.1]"),
+    ] {
+        let read = Authority::parse(text).unwrap();
+        assert_eq!((&*read.host, read.text), (same, text));
+        let again = Authority::parse(same).unwrap();
+        assert!(read.same(&again, None), "{text}");
+    }
+}
+
 #[test]
 fn a_lower_case_host_is_not_copied() {
     let read = Authority::parse("example.com:80").unwrap();
@@ -80,7 +99,11 @@ fn what_two_readers_could_read_differently_is_refused() {
     for text in odd {
         assert_eq!(Authority::parse(text), None, "{text:?}");
     }
-    assert_eq!(Authority::parse(&"a".repeat(261)), None);
+    for text in ["a".repeat(254), "a".repeat(261)] {
+        assert_eq!(Authority::parse(&text), None, "{text}");
+    }
+    let longest = format!("{}.:65535", "a".repeat(253));
+    assert!(Authority::parse(&longest).is_some());
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub enum Bad {
     Connect,
     /// TRACE.
     Trace,
-    /// A method that is a known one but for its case.
+    /// A method that is not written in capitals.
     MethodCase,
     /// An expectation other than `100-continue`.
     Expect,

@@ -299,3 +299,19 @@ proptest! {
         prop_assert_eq!(check(&raw).is_ok(), model(&raw), "{:?}", String::from_utf8_lossy(&raw));
     }
 }
+
+// req: GW-15
+#[test]
+fn a_query_keeps_all_but_what_is_no_ascii() {
+    for (raw, sent) in [
+        ("", ""),
+        ("a=%c3%A9&b={}|\"^`<>[]/?%", "a=%c3%A9&b={}|\"^`<>[]/?%"),
+        ("q=é", "q=%C3%A9"),
+        ("é=%c3%a9&\u{10348}", "%C3%A9=%c3%a9&%F0%90%8D%88"),
+    ] {
+        let query = ascii_query(raw);
+        assert_eq!(query, sent);
+        let borrowed = matches!(query, Cow::Borrowed(_));
+        assert_eq!(borrowed, raw.is_ascii(), "{raw}");
+    }
+}

@@ -42,7 +42,8 @@ pub struct RuleText {
     #[serde(default)]
     #[schemars(length(max = 1_000), inner(length(min = 1, max = 64)))]
     pub tags: Vec<String>,
-    /// Bodies that say they are larger than this.
+    /// Bodies that say they are larger than this, or do not say how large they are. A coded body that its route decodes
+    /// does not.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_099_511_627_776_u64))]
     pub body_over: Option<u64>,

@@ -136,7 +136,7 @@ fn what_contradicts_is_told_with_its_place_and_what_to_do() {
         ),
         (
             "routes = [{ upstream = 'main', regex = '/(a)', rewrite = '/$2' }]",
-            "no group `2`",
+            "`/$2` names a group that is not there",
         ),
         (
             "routes = [{ upstream = 'main', set_request = { Connection = 'close' } }]",
@@ -416,12 +416,15 @@ fn every_certificate_that_cannot_be_had_is_told() {
 fn every_bad_rule_is_told_with_its_place() {
     let rules = "[[gateway.policy.rules]]\nverdict = 'deny'\nmethods = ['get']\n\
                  [[gateway.policy.rules]]\nverdict = 'allow'\n\
-                 [[gateway.policy.rules]]\nverdict = 'deny'\nhosts = ['https://x']\nroutes = ['nope']\n";
+                 [[gateway.policy.rules]]\nverdict = 'deny'\nhosts = ['https://x']\nroutes = ['nope']\n\
+                 [[gateway.policy.rules]]\nverdict = 'deny'\ntenants = ['a b']\ntags = ['a,b']\n";
     let said = mistakes(&format!("{TO}{rules}"));
     for part in [
         "test.toml:5:11: gateway.policy.rules[0].methods: `get` is no method",
         "gateway.policy.rules[2].hosts: `https://x` is no host",
         "gateway.policy.rules[2].routes: there is no route `nope`",
+        "test.toml:14:11: gateway.policy.rules[3].tenants: `a b` cannot be a tenant",
+        "gateway.policy.rules[3].tags: `a,b` cannot be a tag",
     ] {
         assert!(said.contains(part), "{said}");
     }

@@ -1,6 +1,7 @@
 //! What a route asks of a request, checked when it is read.
 
 use http::{HeaderName, Method};
+use http_rules::authority::Authority;
 use http_rules::framing::is_refused;
 use http_rules::path::BadPath;
 use regex::Regex;
@@ -11,7 +12,7 @@ use crate::config::RouteText;
 /// What a route asks of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Matcher {
-    /// Lower case; `*.` and a domain for all below it; none for any.
+    /// In canonical form; `*.` and a domain for all below it; none for any.
     pub(crate) hosts: Vec<String>,
     pub(crate) path: PathMatch,
     pub(crate) methods: Vec<Method>,
@@ -51,13 +52,17 @@ impl PathMatch {
 /// A compiled expression may not be larger than this: a config is not the place to run out of memory.
 const REGEX_BYTES: usize = 1 << 20;
 
+/// What may stand for hosts.
+pub(crate) const HOST: &str =
+    "write a name or an address, such as api.example.com, *.example.com or [::1], without port";
+
 impl Matcher {
     pub(crate) fn compile(text: &RouteText) -> Result<Self, MatcherError> {
         Ok(Self {
             hosts: hosts(&text.hosts).map_err(|what| MatcherError {
                 key: "hosts",
                 what,
-                remedy: "write a name such as api.example.com or *.example.com, without port",
+                remedy: HOST,
             })?,
             path: path(text)?,
             methods: asked(&text.methods).map_err(|what| MatcherError {
@@ -98,18 +103,24 @@ impl Matcher {
     }
 }
 
-/// Names in lower case, or what is wrong with one.
+/// Hosts in the form in which those of requests are compared, or what is wrong with one.
 pub(crate) fn hosts(texts: &[String]) -> Result<Vec<String>, String> {
     let host = |text: &String| {
-        let name = text.strip_prefix("*.").unwrap_or(text);
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-        let literal = name.starts_with('[') && name.ends_with(']');
-        if name.is_empty() || (!literal && !name.bytes().all(plain)) {
-            return Err(format!("`{text}` is no host"));
-        }
-        Ok(text.to_ascii_lowercase())
+        let host = match text.strip_prefix("*.") {
+            None => plain(text),
+            // Something stands before it in whatever it is to match.
+            Some(domain) => plain(&format!("a.{domain}"))
+                .and_then(|below| Some(format!("*.{}", below.strip_prefix("a.")?))),
+        };
+        host.ok_or_else(|| format!("`{text}` is no host that a request can have"))
     };
     texts.iter().map(host).collect()
+}
+
+/// As a request has it, without port.
+fn plain(text: &str) -> Option<String> {
+    let read = Authority::parse(text)?;
+    read.port.is_none().then(|| read.host.into_owned())
 }
 
 /// Methods, or what is wrong with one.

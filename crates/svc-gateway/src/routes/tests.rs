@@ -77,6 +77,31 @@ fn the_longest_prefix_wins_and_ends_at_a_segment() {
 
 // req: GW-01
 #[test]
+fn a_path_of_many_segments_costs_no_more_looks_than_prefixes_have_lengths() {
+    let long = "/x".repeat(40);
+    let router = router(&[
+        prefix("/a"),
+        prefix("/b"),
+        prefix("/abc/d"),
+        prefix(&long),
+        prefix(&long.replace('x', "y")),
+        prefix(&"/".repeat(300)),
+    ]);
+    let path = "/".repeat(30_000);
+    let looks: Vec<_> = router.anywhere.splits(&path).collect();
+    let ends: Vec<_> = looks.iter().map(|(prefix, _)| prefix.len()).collect();
+    assert_eq!(ends, [299, 80, 6, 2], "the longest first");
+    assert_eq!(ask(&router, "GET", "h", &path), Some(5));
+    let below = format!("{long}/y");
+    assert_eq!(ask(&router, "GET", "h", &below), Some(3));
+    let beside = format!("{long}y");
+    let looks = router.anywhere.splits(&beside);
+    let ends: Vec<_> = looks.map(|(prefix, _)| prefix.len()).collect();
+    assert_eq!(ends, [6, 2], "no prefix ends within a segment");
+}
+
+// req: GW-01
+#[test]
 fn an_exact_path_wins_over_a_prefix_and_that_over_a_regex() {
     let exact = RouteText {
         exact: Some("/a/b".to_owned()),
@@ -186,6 +211,49 @@ fn methods_and_headers_choose_among_equals_and_a_wrong_method_is_told() {
         panic!("{found:?}");
     };
     assert_eq!(allowed.value(), "POST", "only what would be taken");
+}
+
+// req: GW-01
+#[test]
+fn a_host_has_one_form_in_routes_and_one_no_request_has_is_none() {
+    let written = |host: &str| hosts(&[host.to_owned()]).map(|mut hosts| hosts.remove(0));
+    for (host, form) in [
+        ("API.test", "api.test"),
+        ("api.test.", "api.test"),
+        ("*.API.test.", "*.api.test"),
+        ("[0:0::0:1]", "[::1]"),
+        ("[2001:DB8::A]", "[2001:db8::a]"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("_a", "_a"),
+    ] {
+        assert_eq!(written(host).as_deref(), Ok(form), "{host}");
+    }
+    let long = "a".repeat(254);
+    let below = format!("*.{}", "a".repeat(252));
+    for host in [
+        "",
+        ".",
+        "*.",
+        "*",
+        ".x.test",
+        "a..b",
+        "a.test..",
+        "[zzz]",
+        "[::1",
+        "::1",
+        "[::1]:80",
+        "[::1%25lo]",
+        "*.[::1]",
+        "*.*.a",
+        "a:",
+        "a:80",
+        "a b",
+        "é.test",
+        &long,
+        &below,
+    ] {
+        assert!(written(host).is_err(), "{host}");
+    }
 }
 
 #[test]

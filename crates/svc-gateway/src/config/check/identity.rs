@@ -11,6 +11,10 @@ use strict_config::{Report, masked_url};
 use super::super::{ClientCertificates, GatewayText, IdentityText};
 use super::route::is_ours;
 
+/// What may name a tenant, and what a tag.
+pub(super) const TENANT: &str = "use 1 to 128 letters of visible ASCII, without blanks";
+pub(super) const TAG: &str = "use visible ASCII, without blanks and commas";
+
 pub(super) fn identity(text: &GatewayText, identity: &IdentityText, report: &mut Report) {
     for (key, header) in [
         ("tenant_header", &identity.tenant_header),
@@ -129,12 +133,10 @@ fn keys(identity: &IdentityText, report: &mut Report) {
 fn names(tenant: &str, tags: &[String], report: &mut Report) {
     if !is_tenant(tenant) {
         let what = format!("`{tenant}` cannot be a tenant");
-        let remedy = "use 1 to 128 letters of visible ASCII, without blanks";
-        report.contradiction(&["tenant"], what, remedy);
+        report.contradiction(&["tenant"], what, TENANT);
     }
     if let Some(tag) = tags.iter().find(|tag| !is_tag(tag)) {
         let what = format!("`{tag}` cannot be a tag");
-        let remedy = "use visible ASCII, without blanks and commas";
-        report.contradiction(&["tags"], what, remedy);
+        report.contradiction(&["tags"], what, TAG);
     }
 }

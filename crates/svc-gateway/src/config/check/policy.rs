@@ -1,11 +1,13 @@
 //! What in the policy cannot be read, or is about what is not there.
 
+use passport::{is_tag, is_tenant};
 use strict_config::Report;
 
 use super::super::{GatewayText, RuleText};
+use super::identity::{TAG, TENANT};
 use crate::plan::{route_name, with_shorthand};
 use crate::policy::filed;
-use crate::routes::{hosts, methods};
+use crate::routes::{HOST, hosts, methods};
 
 /// How many names are told to who has misspelt one.
 const TOLD: usize = 20;
@@ -59,8 +61,18 @@ fn faults(rule: &RuleText, routes: &[String]) -> impl Iterator<Item = Fault> {
     let methods = methods(&rule.methods).err();
     let methods = methods.map(|what| (what, "write methods in capitals, such as GET".to_owned()));
     let hosts = hosts(&rule.hosts).err();
-    let hosts = hosts.map(|what| (what, "write a name such as *.example.com".to_owned()));
-    let all = [("routes", route), ("methods", methods), ("hosts", hosts)];
+    let hosts = hosts.map(|what| (what, HOST.to_owned()));
+    let tenant = rule.tenants.iter().find(|name| !is_tenant(name));
+    let tenant = tenant.map(|name| (format!("`{name}` cannot be a tenant"), TENANT.to_owned()));
+    let tag = rule.tags.iter().find(|name| !is_tag(name));
+    let tag = tag.map(|name| (format!("`{name}` cannot be a tag"), TAG.to_owned()));
+    let all = [
+        ("routes", route),
+        ("methods", methods),
+        ("hosts", hosts),
+        ("tenants", tenant),
+        ("tags", tag),
+    ];
     all.into_iter().filter_map(|(key, fault)| {
         let (what, remedy) = fault?;
         Some(Fault { key, what, remedy })
