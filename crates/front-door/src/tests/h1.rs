@@ -118,6 +118,26 @@ async fn what_the_parser_refuses_is_refused_in_the_words_of_the_service() {
     );
 }
 
+// req: GW-08
+// attack
+#[tokio::test]
+async fn what_is_refused_of_who_asks_for_a_head_only_has_no_body() {
+    let house = House::open(quick()).await;
+    for rest in [
+        "/a`b HTTP/1.1\r\nhost: a\r\n\r\n",
+        "/ HTTP/1.1\r\nhost : a\r\n\r\n",
+        "/ HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n",
+        "/ HTTP/1.2\r\n",
+    ] {
+        let answer = house.tell(format!("\r\nHEAD {rest}").as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 400"), "{rest}: {answer}");
+        assert!(answer.contains("content-length: 7\r\n"), "{answer}");
+        assert!(answer.ends_with("\r\n\r\n"), "{rest}: {answer}");
+        let answer = house.tell(format!("HEADS {rest}").as_bytes()).await;
+        assert!(answer.ends_with("\r\n\r\nrefused"), "{rest}: {answer}");
+    }
+}
+
 // attack: A-45
 #[tokio::test]
 async fn a_hundred_continue_is_sent_when_the_body_is_wanted_and_not_before() {
