@@ -325,6 +325,39 @@ async fn a_client_that_goes_away_with_something_left_unread_ends_the_call_too() 
     }
 }
 
+/// Nobody can tell them from clients that have closed their socket: of both no more comes than an end.
+// req: GW-09
+// attack: A-52
+#[tokio::test]
+async fn a_client_that_ends_its_side_counts_as_gone_whatever_it_has_said() {
+    let house = House::open(quick()).await;
+    let hang = "GET /hang HTTP/1.1\r\nhost: a\r\n";
+    for rest in [
+        "\r\n",
+        "connection: close\r\n\r\n",
+        "\r\nGET / HTTP/1.1\r\nhost: a\r\n\r\n",
+        "\r\nGET /",
+    ] {
+        let mut stream = house.connect().await;
+        let said = [hang, rest].concat();
+        stream.write_all(said.as_bytes()).await.unwrap();
+        until("the call begins", || house.live() == 1).await;
+        stream.shutdown().await.unwrap();
+        let (_, heard) = until_closed(&mut stream).await;
+        assert_eq!(heard, "", "{rest:?}");
+        until("the call ends", || house.live() == 0).await;
+    }
+    let mut stream = house.connect().await;
+    let held = b"GET /held HTTP/1.1\r\nhost: a\r\n\r\n";
+    stream.write_all(held).await.unwrap();
+    let mut heard = Vec::new();
+    while !heard.ends_with(b"one\r\n") {
+        heard.push(stream.read_u8().await.unwrap());
+    }
+    stream.shutdown().await.unwrap();
+    assert_eq!(until_closed(&mut stream).await.1, "", "it breaks off");
+}
+
 // req: GW-09
 #[tokio::test]
 async fn who_has_asked_for_more_is_waited_for_as_long_as_it_is_there() {
