@@ -236,6 +236,7 @@ pub fn refusal(answer: &Response, status: u16, reason: &str) -> Result<(), Strin
         body["reason"] == reason,
         body["request_id"].is_string(),
         body["request_id"].as_str() == answer.header("x-request-id"),
+        status != 405 || answer.header("allow").is_some(),
     ];
     if facts.contains(&false) {
         return Err(format!(

@@ -71,8 +71,10 @@ async fn what_is_asked_about_the_whole_server_is_answered_here() {
     let mut client = gateway.connect().await;
     for (method, path, status, passed) in [
         ("OPTIONS", "*", 204, 0),
+        ("OPTIONS", "http://gate.test", 204, 0),
         ("GET", "*", 400, 0),
         ("OPTIONS", "/", 200, 1),
+        ("OPTIONS", "http://gate.test/", 200, 2),
     ] {
         let request = request_bytes(method, "gate.test", path, &[], b"");
         let answer = client.exchange(&request, PATIENCE).await.unwrap();

@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use testkit::http;
 use testkit::upstream::{Upstream, filler};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 /// Nothing is concluded from failures: each case is to be seen by itself.
 const NO_BREAKER: &str = "[gateway.upstreams.main.breaker]\nsamples = 100000";
@@ -243,4 +245,65 @@ async fn what_bounds_a_body_bounds_it_in_any_coding() {
             .await;
         assert_eq!(answer.expect("an answer").status, status, "{length}");
     }
+}
+
+/// Reads until this has come, and nothing behind it.
+async fn hear(stream: &mut TcpStream, last: &str) -> String {
+    let mut heard = Vec::new();
+    while !heard.ends_with(last.as_bytes()) {
+        let byte = stream.read_u8().await;
+        heard.push(byte.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&heard))));
+    }
+    String::from_utf8(heard).expect("text")
+}
+
+/// Refuses a POST as soon as it has its head, and says the rest of that when it is told to.
+async fn hasty(go_on: Arc<Notify>) -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+    let listener = listener.expect("a port");
+    let addr = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let go_on = go_on.clone();
+            tokio::spawn(async move {
+                let head = hear(&mut stream, "\r\n\r\n").await;
+                let (status, body) = match head.starts_with("POST") {
+                    true => ("401 Unauthorized", "no"),
+                    false => ("200 OK", "ok"),
+                };
+                let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\n");
+                stream.write_all(answer.as_bytes()).await?;
+                if body == "no" {
+                    go_on.notified().await;
+                }
+                stream.write_all(body.as_bytes()).await?;
+                // What is left of the request is of no interest.
+                tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+            });
+        }
+    });
+    addr
+}
+
+// req: GW-01
+// attack: A-48
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_answered_before_all_of_a_body_was_sent_sends_it_and_may_ask_again() {
+    let go_on = Arc::new(Notify::new());
+    let gateway = Gateway::start(&to(hasty(go_on.clone()).await, "")).await;
+    let mut client = TcpStream::connect(gateway.door).await.expect("a door");
+    let body = filler(200_000);
+    let (begun, rest) = body.split_at(10_000);
+    let head = "POST / HTTP/1.1\r\nhost: gate.test\r\ncontent-length: 200000\r\n\r\n";
+    let first = [head.as_bytes(), begun].concat();
+    client.write_all(&first).await.expect("a taker");
+    let told = hear(&mut client, "\r\n\r\n").await;
+    assert!(told.starts_with("HTTP/1.1 401"), "{told}");
+    assert!(!told.contains("connection: close"), "{told}");
+    go_on.notify_one();
+    hear(&mut client, "no").await;
+    let next = [rest, &request("GET", "/t", "", "")].concat();
+    client.write_all(&next).await.expect("a taker");
+    let told = hear(&mut client, "\r\n\r\nok").await;
+    assert!(told.starts_with("HTTP/1.1 200"), "{told}");
 }

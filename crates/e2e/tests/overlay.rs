@@ -85,6 +85,7 @@ async fn a_refusal_is_what_the_document_says_a_problem_is() {
     for (method, path, token, body, status, reason) in [
         ("GET", "/nothing", None, "", 404, "not-found"),
         ("POST", "/v1/status", None, "", 405, "method-not-allowed"),
+        ("TRACE", "/v1/status", None, "", 405, "trace-not-allowed"),
         (
             "GET",
             "/v1/%2e%2e/status",
@@ -140,6 +141,7 @@ async fn a_refusal_is_what_the_document_says_a_problem_is() {
         let answer = node.ask(method, path, token, body).await;
         let said = (answer.status, answer.header("x-macronode-reason"));
         assert_eq!(said, (status, Some(reason)), "{method} {path}");
+        assert_eq!(answer.header("allow").is_some(), status == 405, "{method}");
         let value: Value = serde_json::from_slice(&answer.body).unwrap();
         assert_eq!(faults(&document, problem, &value, path), [""; 0]);
         assert_eq!(value["reason"], reason);

@@ -253,7 +253,12 @@ async fn refuse<S: Service>(
     seat.wire.works();
     let refusal = house.service.refuse(fault, visit);
     let answer = refusal.map(Whole);
-    match respond(seat, Feed::none(), answer, Terms::UNREADABLE, None, |_| {}).await {
+    // What was read of it is still there. Who asks for a head takes a body for the next answer, whatever else is wrong.
+    let terms = Terms {
+        head: seat.wire.inbox.starts_with(b"HEAD "),
+        ..Terms::UNREADABLE
+    };
+    match respond(seat, Feed::none(), answer, terms, None, |_| {}).await {
         After::Lost => After::Lost,
         _ => After::Ends { unread: true },
     }

@@ -94,7 +94,7 @@ pub(crate) struct Line {
 
 /// How long and how much is read of what nobody wants, so that what was said last is not lost with a reset.
 const LINGER_TICKS: u32 = 10;
-const LINGER_BYTES: usize = 4 << 20;
+pub(crate) const LINGER_BYTES: usize = 4 << 20;
 
 impl Line {
     /// Reads what the peer of an ended connection still says: to close at once would take from it what it has not read

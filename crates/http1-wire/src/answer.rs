@@ -5,6 +5,7 @@ use http::{HeaderMap, Method, StatusCode, Version, header};
 
 use crate::fault::Fault;
 use crate::fields::{self, Said};
+use crate::reply::is_bodiless;
 use crate::scan::Scan;
 use crate::spare;
 
@@ -55,6 +56,8 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// How its body is delimited.
     pub framing: Framing,
+    /// It ends with its head, whatever its fields say, as the request or the status has it.
+    pub bodiless: bool,
     /// Whether the peer would take another request after it.
     pub keeps: bool,
 }
@@ -111,7 +114,8 @@ fn answer(head: &[u8], scan: &Scan, asked: Asked) -> Result<Answer, Fault> {
     fields::read(head, scan, (1, first + 1), &mut headers, |name, value| {
         said.hear(name, value).map(|()| true)
     })?;
-    let framing = framing(status, version, said, asked)?;
+    let bodiless = asked.head || is_bodiless(status);
+    let framing = framing((status, bodiless), version, said, asked)?;
     let persistent = match version {
         Version::HTTP_11 => !said.close,
         _ => said.keep_alive && !said.close,
@@ -121,6 +125,7 @@ fn answer(head: &[u8], scan: &Scan, asked: Asked) -> Result<Answer, Fault> {
         version,
         headers,
         framing,
+        bodiless,
         keeps: persistent && !matches!(framing, Framing::UntilClose | Framing::Switched),
     })
 }
@@ -148,7 +153,7 @@ fn is_text(byte: &u8) -> bool {
 
 /// RFC 9112 §6.3, for answers.
 fn framing(
-    status: StatusCode,
+    (status, bodiless): (StatusCode, bool),
     version: Version,
     said: Said,
     asked: Asked,
@@ -168,11 +173,8 @@ fn framing(
     if asked.connect && status.is_success() {
         return Ok(Framing::Switched);
     }
-    let bodiless = status.is_informational()
-        || status == StatusCode::NO_CONTENT
-        || status == StatusCode::NOT_MODIFIED;
     Ok(match said.length {
-        _ if asked.head || bodiless => Framing::Length(0),
+        _ if bodiless => Framing::Length(0),
         Some(length) => Framing::Length(length),
         None if said.chunked => Framing::Chunked,
         None => Framing::UntilClose,

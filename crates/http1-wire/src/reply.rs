@@ -52,7 +52,8 @@ impl Terms {
     }
 }
 
-fn is_bodiless(status: StatusCode) -> bool {
+/// Whether an answer of this status has no body, whatever its fields say.
+pub(crate) fn is_bodiless(status: StatusCode) -> bool {
     status.is_informational()
         || status == StatusCode::NO_CONTENT
         || status == StatusCode::NOT_MODIFIED

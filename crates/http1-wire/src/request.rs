@@ -2,6 +2,7 @@
 
 use bytes::{Buf, BytesMut};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::uri::PathAndQuery;
 use http::{Method, Uri, Version};
 
 use crate::ask::Sending;
@@ -157,7 +158,10 @@ fn request(head: &[u8], scan: &Scan, mut headers: HeaderMap) -> Result<Request, 
     let line = request_line(&head[..first.saturating_sub(1)])?;
     let method = Method::from_bytes(&head[..line.method]).map_err(|_| LINE)?;
     let target = &head[line.method + 1..line.target];
-    let uri = Uri::try_from(target).map_err(|_| LINE)?;
+    let mut uri = Uri::try_from(target).map_err(|_| LINE)?;
+    if method == Method::OPTIONS {
+        uri = about_all(uri, target.len());
+    }
     let mut said = Said::new(line.version);
     fields::read(head, scan, (1, first + 1), &mut headers, |name, value| {
         said.hear(name, value)
@@ -188,6 +192,20 @@ fn request(head: &[u8], scan: &Scan, mut headers: HeaderMap) -> Result<Request, 
         version: line.version,
         headers,
     })
+}
+
+/// `OPTIONS http://a` asks the whole of `a` as `OPTIONS *` does (RFC 9112 3.2.4), and `OPTIONS http://a/` one path of it:
+/// parsed, the two are the same.
+fn about_all(uri: Uri, length: usize) -> Uri {
+    let mut parts = uri.clone().into_parts();
+    let (Some(scheme), Some(authority)) = (&parts.scheme, &parts.authority) else {
+        return uri;
+    };
+    if length != scheme.as_str().len() + "://".len() + authority.as_str().len() {
+        return uri;
+    }
+    parts.path_and_query = Some(PathAndQuery::from_static("*"));
+    Uri::from_parts(parts).unwrap_or(uri)
 }
 
 /// Where the words of a request line end.

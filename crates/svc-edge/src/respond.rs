@@ -11,6 +11,7 @@ use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use http_rules::conditional::{Verdict, evaluate};
 use http_rules::digest::{REPR_DIGEST, wanted};
+use http_rules::framing::Bad;
 use http_rules::problem::{self, Problem};
 use http_rules::range::{self, Multipart, Selection, Span};
 use http_rules::{ratelimit, request_id};
@@ -19,6 +20,7 @@ use kernel::serve::problem::REASON_HEADER;
 
 use crate::body::EdgeBody;
 use crate::cors;
+use crate::origin::failure::Failure;
 use crate::pieces::{self, Piece, Pieces};
 use crate::reject::Refusal;
 use crate::representation::{Content, Representation};
@@ -193,8 +195,11 @@ pub(crate) fn refusal(refusal: &Refusal, id: HeaderValue) -> Response<Bytes> {
         headers.insert(RETRY_AFTER, ratelimit::retry_after(wait));
     }
     match refusal {
-        Refusal::OtherMethod => {
+        Refusal::OtherMethod | Refusal::Framing(Bad::Connect | Bad::Trace) => {
             headers.insert(ALLOW, cors::METHODS);
+        }
+        Refusal::Origin(Failure::ReadOnly) => {
+            headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
         Refusal::RangeOutside(length) => {
             headers.insert(CONTENT_RANGE, range::unsatisfied(*length));

@@ -304,6 +304,15 @@ impl Refusal {
         }
     }
 
+    /// What may be asked instead, where it was the method: by who asks for what is offered nowhere, the usual.
+    pub(crate) fn allowed(&self) -> Option<Allowed> {
+        match self {
+            Refusal::OtherMethod(allowed) => Some(*allowed),
+            Refusal::Framing(Bad::Connect | Bad::Trace) => Some(Allowed::USUAL),
+            _ => None,
+        }
+    }
+
     /// Where the caller stands with its rate.
     pub(crate) fn standing(&self) -> Option<&Standing> {
         match self {

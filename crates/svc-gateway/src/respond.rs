@@ -182,7 +182,7 @@ pub(crate) fn problem(refusal: &Refusal, id: &str) -> Response<Bytes> {
     if status == StatusCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
-    if let Refusal::OtherMethod(allowed) = refusal {
+    if let Some(allowed) = refusal.allowed() {
         headers.insert(ALLOW, allowed.value());
     }
     if let Some(standing) = refusal.standing() {

@@ -55,6 +55,8 @@ pub(crate) struct Line {
     body: BodyReader,
     asked: Asked,
     switched: bool,
+    /// The answer ends with its head, whatever its fields say.
+    bodiless: bool,
     /// Whether both sides are willing to go on after this exchange.
     keeps: bool,
     /// Whether anything has come in this exchange.
@@ -79,6 +81,7 @@ impl Line {
             body: BodyReader::new(Framing::Length(0)),
             asked: Asked::default(),
             switched: false,
+            bodiless: false,
             keeps: true,
             read: false,
             full: false,
@@ -126,9 +129,10 @@ impl Line {
             && self.inbox.is_empty()
     }
 
-    /// Whether more came than the answer promised.
+    /// Whether more came than the answer promised. One that has no body promised nothing, and is right without what comes
+    /// behind it (RFC 9112 6.3).
     pub(crate) fn spoke_out_of_turn(&self) -> bool {
-        self.body.is_done() && !self.inbox.is_empty()
+        self.body.is_done() && !self.inbox.is_empty() && !self.bodiless
     }
 
     /// Lets the request end if it can.
@@ -200,6 +204,7 @@ impl Line {
     fn heard(&mut self, answer: Answer) -> Result<Response<()>, LineError> {
         self.body = BodyReader::new(answer.framing);
         self.keeps &= answer.keeps;
+        self.bodiless = answer.bodiless;
         self.switched = answer.framing == Framing::Switched;
         if self.switched && !self.upload.is_over() {
             return Err(Fault::Garbage("another protocol before the request had ended").into());

@@ -7,6 +7,7 @@ use http1_wire::{BodyReader, Framing, Request, Sending};
 use super::mail::{self, Sender, Wish};
 use super::outbox::Outbox;
 use super::wire::{READ_BYTES, Wire};
+use crate::line::LINGER_BYTES;
 use crate::upload::{Upload, UploadError};
 
 /// Bytes of a body that are read at once, and room for what may follow it.
@@ -24,6 +25,10 @@ pub(super) struct Feed {
     mail: Option<Sender>,
     /// The sender waits to be told that its body is wanted.
     expects: bool,
+    /// Bytes that are still read of a body that nobody wants, so that another request may follow it.
+    skips: usize,
+    /// The answer has ended, and the rest is waited for.
+    ending: bool,
     /// Where the next request begins cannot be known any more.
     lost: bool,
 }
@@ -35,6 +40,8 @@ impl Feed {
             body: BodyReader::new(Framing::Length(0)),
             mail: None,
             expects: false,
+            skips: LINGER_BYTES,
+            ending: false,
             lost: false,
         }
     }
@@ -71,13 +78,12 @@ impl Feed {
         out: &mut Outbox,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), Gone>> {
-        let Some(mail) = &self.mail else {
-            return self.watch(wire, cx);
-        };
-        match mail.wish(cx) {
+        let wish = self.mail.as_ref().map_or(Wish::Never, |mail| mail.wish(cx));
+        match wish {
             Wish::Nothing => return wire.poll_departed(cx).map(|()| Err(Gone)),
             Wish::Never => {
-                self.abandon(wire, cx);
+                self.mail = None;
+                ready!(self.poll_skip(wire, cx));
                 return self.watch(wire, cx);
             }
             Wish::Piece => {}
@@ -98,7 +104,9 @@ impl Feed {
             };
             self.lost = matches!(piece, Some(Err(_)));
             let ended = self.lost || self.body.is_done();
-            mail.hand(piece, ended, cx);
+            if let Some(mail) = &self.mail {
+                mail.hand(piece, ended, cx);
+            }
             if ended {
                 self.mail = None;
             }
@@ -106,24 +114,20 @@ impl Feed {
         }
     }
 
-    /// Nobody wants the rest. What has come of it is skipped; more is not waited for.
-    fn abandon(&mut self, wire: &mut Wire, cx: &mut Context<'_>) {
-        self.mail = None;
-        let mut looked = false;
-        while !self.body.is_done() {
+    /// Nobody wants the rest: it is read and forgotten. Ready when it has ended, or will not.
+    fn poll_skip(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> Poll<()> {
+        while !self.lost && !self.body.is_done() {
             match self.body.next(&mut wire.inbox) {
                 Ok(Some(_)) => {}
                 Ok(None) if self.body.is_done() => {}
-                Ok(None) if !looked => {
-                    looked = true;
-                    let _here_or_not = wire.poll_fill(room(&self.body), cx);
-                }
-                Ok(None) | Err(_) => {
-                    self.lost = true;
-                    return;
-                }
+                Ok(None) if self.skips > 0 => match ready!(wire.poll_fill(room(&self.body), cx)) {
+                    Ok(read @ 1..) => self.skips = self.skips.saturating_sub(read),
+                    Ok(0) | Err(_) => self.lost = true,
+                },
+                Ok(None) | Err(_) => self.lost = true,
             }
         }
+        Poll::Ready(())
     }
 
     /// Whether the client is still there. Of what it asks for next only so much is read.
@@ -137,14 +141,19 @@ impl Feed {
         wire.poll_departed(cx).map(|()| Err(Gone))
     }
 
-    /// The answer begins: nobody has to be told to go on any more. Whether a next request can follow as things are.
+    /// The answer begins: nobody has to be told to go on any more. Whether a next request can follow as things are: of a
+    /// body that nobody wants all has to be here, and of one that somebody may still let go of no more is to come than is
+    /// skipped then. Whether a body comes that its sender was not told to send is nobody's to say.
     pub(super) fn answered(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> bool {
-        self.expects = false;
+        let untold = std::mem::take(&mut self.expects);
         if let Some(mail) = &self.mail
-            && mail.wish(cx) == Wish::Never
+            && mail.wish(cx) != Wish::Never
         {
-            self.abandon(wire, cx);
+            let skips = self.skips as u64;
+            return !untold && self.body.left().is_none_or(|left| left <= skips);
         }
+        self.mail = None;
+        self.lost |= self.poll_skip(wire, cx).is_pending();
         !self.lost
     }
 
@@ -163,12 +172,19 @@ impl Feed {
                 Poll::Pending => break,
             }
         }
+        if self.poll_skip(wire, cx).is_pending() {
+            if !std::mem::replace(&mut self.ending, true) {
+                wire.ends_soon();
+            }
+            ready!(wire.poll_enough(cx));
+            self.lost = true;
+        }
         Poll::Ready(!self.lost)
     }
 
     /// Whether bytes of the body may still come that nobody has read.
     pub(super) fn is_unread(&self) -> bool {
-        self.lost || self.mail.is_some()
+        self.lost || !self.body.is_done()
     }
 }
 

@@ -223,6 +223,22 @@ impl Wire {
         Poll::Pending
     }
 
+    /// Its answer has been written, and what is left of the request has only so long to come.
+    pub(super) fn ends_soon(&self) {
+        let line = &self.line;
+        line.pulse.read.set(&line.desk.clock, line.patience.body);
+    }
+
+    /// Ready when that time is over, or it is time to leave.
+    pub(super) fn poll_enough(&self, cx: &Context<'_>) -> Poll<()> {
+        let pulse = &self.line.pulse;
+        pulse.belongs_to(cx.waker());
+        match pulse.read.passed() || pulse.ordered() != Order::Stay {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+
     /// What was sent is not all: to who takes the end of the connection for the end of an answer, it has none.
     pub(super) fn breaks_off(&self) {
         self.socket.break_off();

@@ -118,6 +118,26 @@ async fn what_the_parser_refuses_is_refused_in_the_words_of_the_service() {
     );
 }
 
+// req: GW-08
+// attack
+#[tokio::test]
+async fn what_is_refused_of_who_asks_for_a_head_only_has_no_body() {
+    let house = House::open(quick()).await;
+    for rest in [
+        "/a`b HTTP/1.1\r\nhost: a\r\n\r\n",
+        "/ HTTP/1.1\r\nhost : a\r\n\r\n",
+        "/ HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n",
+        "/ HTTP/1.2\r\n",
+    ] {
+        let answer = house.tell(format!("\r\nHEAD {rest}").as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 400"), "{rest}: {answer}");
+        assert!(answer.contains("content-length: 7\r\n"), "{answer}");
+        assert!(answer.ends_with("\r\n\r\n"), "{rest}: {answer}");
+        let answer = house.tell(format!("HEADS {rest}").as_bytes()).await;
+        assert!(answer.ends_with("\r\n\r\nrefused"), "{rest}: {answer}");
+    }
+}
+
 // attack: A-45
 #[tokio::test]
 async fn a_hundred_continue_is_sent_when_the_body_is_wanted_and_not_before() {
@@ -303,6 +323,39 @@ async fn a_client_that_goes_away_with_something_left_unread_ends_the_call_too() 
         drop(stream);
         until("the call ends", || house.live() == 0).await;
     }
+}
+
+/// Nobody can tell them from clients that have closed their socket: of both no more comes than an end.
+// req: GW-09
+// attack: A-52
+#[tokio::test]
+async fn a_client_that_ends_its_side_counts_as_gone_whatever_it_has_said() {
+    let house = House::open(quick()).await;
+    let hang = "GET /hang HTTP/1.1\r\nhost: a\r\n";
+    for rest in [
+        "\r\n",
+        "connection: close\r\n\r\n",
+        "\r\nGET / HTTP/1.1\r\nhost: a\r\n\r\n",
+        "\r\nGET /",
+    ] {
+        let mut stream = house.connect().await;
+        let said = [hang, rest].concat();
+        stream.write_all(said.as_bytes()).await.unwrap();
+        until("the call begins", || house.live() == 1).await;
+        stream.shutdown().await.unwrap();
+        let (_, heard) = until_closed(&mut stream).await;
+        assert_eq!(heard, "", "{rest:?}");
+        until("the call ends", || house.live() == 0).await;
+    }
+    let mut stream = house.connect().await;
+    let held = b"GET /held HTTP/1.1\r\nhost: a\r\n\r\n";
+    stream.write_all(held).await.unwrap();
+    let mut heard = Vec::new();
+    while !heard.ends_with(b"one\r\n") {
+        heard.push(stream.read_u8().await.unwrap());
+    }
+    stream.shutdown().await.unwrap();
+    assert_eq!(until_closed(&mut stream).await.1, "", "it breaks off");
 }
 
 // req: GW-09

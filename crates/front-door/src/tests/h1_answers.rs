@@ -273,6 +273,73 @@ async fn a_body_nobody_wants_any_more_behind_its_answer_is_skipped_or_ends_the_c
     assert!(answer.ends_with("\r\n\r\nhello"), "{answer}");
 }
 
+/// A door that waits for bodies for longer than any test needs.
+fn unhurried() -> DoorSettings {
+    let body = Duration::from_secs(30);
+    let timeouts = Timeouts { body, ..QUICK };
+    DoorSettings {
+        timeouts,
+        ..quick()
+    }
+}
+
+/// The beginning of a request to `/late` has been sent; waits for the whole answer.
+async fn begin_late(house: &House, lines: &str, begun: &str) -> (tokio::net::TcpStream, String) {
+    let mut stream = house.connect().await;
+    let head = format!("POST /late HTTP/1.1\r\nhost: a\r\n{lines}\r\n{begun}");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut heard = Vec::new();
+    while !heard.ends_with(b"0\r\n\r\n") {
+        assert!(stream.read_buf(&mut heard).await.unwrap() > 0, "it ends");
+    }
+    (stream, String::from_utf8(heard).unwrap())
+}
+
+// req: GW-01
+// attack: A-48
+#[tokio::test]
+async fn the_rest_of_a_body_that_is_let_go_of_behind_its_answer_is_read_and_the_connection_goes_on()
+{
+    let house = House::open(unhurried()).await;
+    let rest = "x".repeat(200_000);
+    let chunk = format!("30d40\r\n{rest}\r\n0\r\n\r\n");
+    let cases = [
+        ("content-length: 200002\r\n", "ab", rest),
+        ("transfer-encoding: chunked\r\n", "2\r\nab\r\n", chunk),
+    ];
+    for (lines, begun, rest) in cases {
+        let (mut stream, answer) = begin_late(&house, lines, begun).await;
+        assert!(!answer.contains("connection: close"), "{answer}");
+        stream.write_all(rest.as_bytes()).await.unwrap();
+        let last = get("/", "connection: close\r\n");
+        stream.write_all(&last).await.unwrap();
+        let next = until_closed(&mut stream).await.1;
+        assert!(next.ends_with("\r\n\r\nhello"), "{lines}: {next}");
+    }
+}
+
+// req: GW-01
+// attack
+#[tokio::test]
+async fn an_answer_says_so_when_nothing_can_follow_its_body_and_of_no_body_is_more_read_than_that()
+{
+    let house = House::open(unhurried()).await;
+    let large = "content-length: 5000000\r\n";
+    let unasked = "content-length: 9\r\nexpect: 100-continue\r\n";
+    for lines in [large, unasked] {
+        let (_, answer) = begin_late(&house, lines, "").await;
+        assert!(answer.contains("connection: close\r\n"), "{answer}");
+        assert!(!answer.contains("100 Continue"), "{answer}");
+    }
+    let (mut stream, _) = begin_late(&house, "transfer-encoding: chunked\r\n", "").await;
+    let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+    let mut sent = 0;
+    while stream.write_all(chunk.as_bytes()).await.is_ok() {
+        sent += chunk.len();
+        assert!(sent < 100 << 20, "somebody reads all of it");
+    }
+}
+
 // req: GW-01
 // attack: A-48
 #[tokio::test]

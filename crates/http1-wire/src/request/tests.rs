@@ -52,6 +52,30 @@ fn a_request_is_what_its_lines_say() {
     assert!(tunnel.terms.connect && tunnel.upgrades);
 }
 
+// req: GW-01
+#[test]
+fn a_host_without_a_path_is_asked_about_as_a_whole_by_options_alone() {
+    let of = |method: &str, target: &str| {
+        let head = format!("{method} {target} HTTP/1.1\r\nhost: a\r\n\r\n");
+        let request = read(head.as_bytes()).unwrap().unwrap();
+        let host = request.uri.host().map(str::to_owned);
+        (request.uri.path().to_owned(), host)
+    };
+    let a = || Some("a".to_owned());
+    assert_eq!(of("OPTIONS", "*"), ("*".into(), None));
+    assert_eq!(of("OPTIONS", "http://a"), ("*".into(), a()));
+    assert_eq!(of("OPTIONS", "HTTPS://a:80"), ("*".into(), a()));
+    for (method, target) in [
+        ("OPTIONS", "http://a/"),
+        ("OPTIONS", "http://a?"),
+        ("OPTIONS", "http://a?http://a"),
+        ("GET", "http://a"),
+        ("options", "http://a"),
+    ] {
+        assert_eq!(of(method, target), ("/".into(), a()), "{method} {target}");
+    }
+}
+
 // attack
 #[test]
 fn a_body_is_delimited_by_the_last_coding_or_refused() {

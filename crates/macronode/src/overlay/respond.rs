@@ -6,6 +6,7 @@ use http::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 use http::{Response, StatusCode};
+use http_rules::framing::Bad;
 use http_rules::problem::{self, Problem};
 use http_rules::{ratelimit, request_id};
 use kernel::serve::problem::REASON_HEADER;
@@ -67,6 +68,9 @@ pub(crate) fn refusal(refusal: &Refusal, id: &HeaderValue) -> Response<Bytes> {
     match refusal {
         Refusal::OtherMethod(allowed) => {
             headers.insert(ALLOW, fixed(allowed));
+        }
+        Refusal::Framing(Bad::Connect | Bad::Trace) => {
+            headers.insert(ALLOW, fixed("GET, HEAD, POST, PUT"));
         }
         Refusal::Unauthorized | Refusal::BadToken => {
             headers.insert(WWW_AUTHENTICATE, fixed("Bearer realm=\"macronode\""));

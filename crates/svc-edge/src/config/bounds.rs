@@ -57,10 +57,12 @@ pub struct TimeoutsText {
     /// A whole request head, from the first byte.
     #[schemars(range(min = 10, max = 600_000))]
     pub head_ms: u64,
-    /// Between two pieces of a request body.
+    /// Between two pieces of a request body; while it is waited for, it also has to bring 240 bytes for each second of
+    /// this time.
     #[schemars(range(min = 10, max = 600_000))]
     pub body_ms: u64,
-    /// Between two pieces of an answer that the client takes.
+    /// Between two pieces of an answer that the client takes; while it is waited for, it also has to take 240 bytes for
+    /// each second of this time.
     #[schemars(range(min = 10, max = 600_000))]
     pub write_ms: u64,
     /// A connection without a request.

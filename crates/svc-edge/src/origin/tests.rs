@@ -2,6 +2,7 @@ use super::*;
 use crate::body::BrokenOff;
 use crate::config::{OriginText, S3Text};
 use crate::flight::{POOL, POOL_SIZE};
+use crate::respond;
 use http::{HeaderName, HeaderValue, Request};
 use http_body_util::{BodyExt, Full};
 use kernel::Kernel;
@@ -179,12 +180,15 @@ impl Site {
                     reason: "",
                 }
             }
-            Err(refusal) => Answer {
-                status: refusal.status(),
-                headers: HeaderMap::new(),
-                body: Ok(Bytes::new()),
-                reason: refusal.reason(),
-            },
+            Err(refusal) => {
+                let told = respond::refusal(&refusal, HeaderValue::from_static("id"));
+                Answer {
+                    status: refusal.status(),
+                    headers: told.headers().clone(),
+                    body: Ok(Bytes::new()),
+                    reason: refusal.reason(),
+                }
+            }
         }
     }
 

@@ -17,6 +17,9 @@ const USUAL: [Method; 7] = [
 ];
 
 impl Allowed {
+    /// All that are usual.
+    pub(crate) const USUAL: Self = Self((1 << USUAL.len()) - 1);
+
     pub(super) fn add(&mut self, methods: &[Method]) {
         for (bit, method) in USUAL.iter().enumerate() {
             self.0 |= u8::from(methods.contains(method)) << bit;

@@ -72,7 +72,8 @@ async fn what_is_named_elsewhere_or_by_a_failure_stays() {
 #[tokio::test]
 async fn an_origin_may_be_one_that_is_only_read() {
     let site = Site::with(|text| text.writes = false).await;
-    assert_eq!(site.ask("POST", "/o/a", &[]).await.status, 405);
+    let post = site.ask("POST", "/o/a", &[]).await;
+    assert_eq!((post.status, post.header("allow")), (405, "GET, HEAD"));
     assert_eq!(site.asked(), 0);
 }
 

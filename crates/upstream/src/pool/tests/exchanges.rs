@@ -134,6 +134,51 @@ async fn an_answer_that_can_be_read_in_two_ways_is_refused_and_its_connection_cl
     }
 }
 
+// attack: K-16
+#[tokio::test]
+async fn what_follows_an_answer_that_has_no_body_is_nobodys_and_its_connection_is_closed() {
+    let cases = [
+        ("HEAD", 200, "content-length: 5\r\n\r\nhello"),
+        ("HEAD", 200, "content-length: 5\r\n\r\nh"),
+        ("HEAD", 200, "transfer-encoding: chunked\r\n\r\n0\r\n\r\n"),
+        ("HEAD", 404, "\r\nnot here"),
+        (
+            "HEAD",
+            200,
+            "\r\nHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil",
+        ),
+        ("GET", 204, "\r\nhello"),
+        ("DELETE", 204, "content-length: 2\r\n\r\n{}"),
+        ("GET", 304, "content-length: 5\r\n\r\nhello"),
+    ];
+    for (method, status, rest) in cases {
+        let (pool, listener) = stage().await;
+        let answer = format!("HTTP/1.1 {status} Fine\r\n{rest}").into_bytes();
+        let origin = play(listener, "\r\n\r\n", answer);
+        let request = Request::builder().method(method).header("host", "h");
+        let request = request.body(Empty::<Bytes>::new()).unwrap();
+        let until = clock::now() + PATIENCE;
+        let answer = pick(&pool).send(request, until).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{method} {rest:?}: {error}"));
+        assert_eq!(answer.status(), status);
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        assert!(body.is_empty(), "{method} {rest:?}: {body:?}");
+        let view = only(&pool);
+        assert_eq!((view.idle, view.busy, view.failures), (0, 0, 0), "{rest:?}");
+        origin.await.unwrap();
+    }
+    let (pool, listener) = stage().await;
+    let empty = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nmore".to_vec();
+    let origin = play(listener, "\r\n\r\n", empty);
+    let error = fetch(&pool, "/").await.unwrap_err();
+    assert_eq!(
+        error.cause(),
+        Cause::Garbage,
+        "one that is empty has an end"
+    );
+    origin.await.unwrap();
+}
+
 // req: GW-01
 #[tokio::test]
 async fn an_answer_without_a_length_ends_with_its_connection() {
