@@ -226,6 +226,11 @@ impl Stream {
         self.held.lacks_since()
     }
 
+    /// Whether the body of the request has failed.
+    pub(crate) fn request_failed(&self) -> bool {
+        self.held.has_failed()
+    }
+
     /// Sends a request and waits for the head of its response. A peer may end a connection whenever it likes, once what
     /// is under way there is done. Who comes too late for that is told so here, and is carried by another.
     pub(crate) async fn exchange(

@@ -171,8 +171,9 @@ impl Rest {
     }
 
     fn failed(&mut self, error: Broken) -> SendError {
-        let kept_waiting = self.kept_waiting || self.ready.channel.keeps_waiting();
-        let error = fault::of_body(self.ready.lease.endpoint(), error, kept_waiting);
+        let mut seen = self.ready.channel.seen();
+        seen.kept_waiting |= self.kept_waiting;
+        let error = fault::of_body(self.ready.lease.endpoint(), error, seen);
         self.ready.lease.fail(clock::now(), &error);
         error
     }
