@@ -15,6 +15,7 @@ use testkit::frames::kind::{CONTINUATION, DATA, GOAWAY, HEADERS, PUSH_PROMISE, R
 use testkit::frames::{END_HEADERS, END_STREAM, Peer, block, frame, remembered};
 use testkit::http::{Failure, Response, exchange};
 use testkit::upstream::filler;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// What an origin says on a stream: one part after another, with a pause between them.
@@ -113,6 +114,31 @@ async fn a_whole_answer_to_part_of_an_upload_counts_though_the_rest_is_refused()
         let answer = answer.unwrap();
         assert_eq!((answer.status, answer.text().as_str()), (200, "[1,2,3,4]"));
     }
+}
+
+// req: GW-08
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_breaks_off_for_its_requests_body_is_not_called_the_upstreams_fault() {
+    let gateway = before(saying(|stream| vec![begun(stream)]).await).await;
+    let mut client = TcpStream::connect(gateway.door).await.unwrap();
+    let head = b"POST / HTTP/1.1\r\nhost: gate.test\r\ntransfer-encoding: chunked\r\n\r\n";
+    client.write_all(head).await.unwrap();
+    let mut heard = Vec::new();
+    let answer = async {
+        while !heard.ends_with(b"[1,2,3\r\n") {
+            assert!(client.read_buf(&mut heard).await.unwrap() > 0);
+        }
+        client.write_all(b"no chunk\r\n").await.unwrap();
+        while client
+            .read_buf(&mut heard)
+            .await
+            .is_ok_and(|bytes| bytes > 0)
+        {}
+    };
+    tokio::time::timeout(PATIENCE, answer).await.unwrap();
+    assert!(!heard.ends_with(b"0\r\n\r\n"), "it looks whole");
+    assert_eq!(gateway.rejected("body-broken").await, 1);
+    assert_eq!(gateway.rejected("upstream-reset").await, 0);
 }
 
 /// Fields of this many bytes in all, of which none is long.
