@@ -141,6 +141,25 @@ async fn an_answer_that_breaks_off_for_its_requests_body_is_not_called_the_upstr
     assert_eq!(gateway.rejected("upstream-reset").await, 0);
 }
 
+// attack: K-14
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_follows_an_answer_is_passed_on_only_where_it_is_made_of_fields() {
+    for (name, good) in [("x-sum", true), ("x\"sum", false)] {
+        let origin = saying(move |stream| {
+            let trailers = frame(
+                HEADERS,
+                END_HEADERS | END_STREAM,
+                stream,
+                &block(&[(name.as_bytes(), b"1")]),
+            );
+            vec![begun(stream), trailers]
+        });
+        let gateway = before(origin.await).await;
+        let answer = gateway.ask("GET", "/", &[], b"").await;
+        assert_eq!(!is_broken(&answer), good, "{answer:?}");
+    }
+}
+
 /// Fields of this many bytes in all, of which none is long.
 fn fields(bytes: usize) -> Vec<u8> {
     let value = vec![b'v'; 1000];
@@ -177,7 +196,7 @@ fn with(stream: u32, name: &[u8], value: &[u8]) -> Vec<u8> {
 /// What an upstream says, and the reason that a client is told.
 type Case = (&'static str, &'static str, fn(u32) -> Vec<u8>);
 
-const RULES: [Case; 16] = [
+const RULES: [Case; 20] = [
     ("another protocol", "upstream-garbage", |_| {
         b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n".to_vec()
     }),
@@ -192,6 +211,20 @@ const RULES: [Case; 16] = [
     }),
     ("a line end in a field", "upstream-garbage", |stream| {
         with(stream, b"a", b"b\r\nc: d")
+    }),
+    ("two lengths", "upstream-garbage", |stream| {
+        let length: (&[u8], &[u8]) = (b"content-length", b"5");
+        let head = head(stream, 0, &[(b":status", b"200"), length, length]);
+        [head, frame(DATA, END_STREAM, stream, b"hello")].concat()
+    }),
+    ("a name that is none", "upstream-garbage", |stream| {
+        with(stream, b"x\"y", b"z")
+    }),
+    ("a blank before a value", "upstream-garbage", |stream| {
+        with(stream, b"x-y", b" z")
+    }),
+    ("a blank behind a value", "upstream-garbage", |stream| {
+        with(stream, b"x-y", b"z\t")
     }),
     ("less than its length", "upstream-garbage", |stream| {
         with(stream, b"content-length", b"6")

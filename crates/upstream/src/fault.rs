@@ -25,8 +25,18 @@ pub(crate) struct Talk {
 pub(crate) enum Broken {
     Line(LineError),
     Stream(hyper::Error),
+    /// The codec found nothing wrong with what followed it.
+    Garbage(&'static str),
     /// The stream was over before its end was said, and nobody called that an error.
     Cut,
+}
+
+/// Why there was no answer on a stream of HTTP/2.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    Stream(hyper::Error),
+    /// The codec found nothing wrong with its head.
+    Garbage(&'static str),
 }
 
 /// An HTTP/1 exchange that failed before its head was there.
@@ -76,7 +86,13 @@ pub(crate) struct Seen {
 }
 
 /// An HTTP/2 exchange that failed before its head was there.
-pub(crate) fn of_stream(endpoint: &Endpoint, error: hyper::Error, seen: Seen) -> SendError {
+pub(crate) fn of_stream(endpoint: &Endpoint, error: Unanswered, seen: Seen) -> SendError {
+    let error = match error {
+        Unanswered::Stream(error) => error,
+        Unanswered::Garbage(what) => {
+            return SendError::new(Stage::Head, Cause::Garbage, true, endpoint).because(what);
+        }
+    };
     let unsent = error.is_canceled() || error.is_closed();
     let reason = found::<h2::Error>(&error);
     let refused =
@@ -134,12 +150,14 @@ pub(crate) fn of_body(endpoint: &Endpoint, broken: Broken, seen: Seen) -> SendEr
         _ if seen.request_failed => Cause::RequestBody,
         Broken::Line(error) => excused(line_cause(error), seen.kept_waiting),
         Broken::Stream(error) => excused(stream_cause(error, seen.large_head), seen.kept_waiting),
+        Broken::Garbage(_) => Cause::Garbage,
         Broken::Cut => Cause::StreamReset,
     };
     let failed = SendError::new(Stage::Body, cause, true, endpoint);
     match broken {
         Broken::Line(error) => failed.because(error),
         Broken::Stream(error) => failed.because(error),
+        Broken::Garbage(what) => failed.because(what),
         Broken::Cut => failed.because("the stream was given up before the end of the answer"),
     }
 }

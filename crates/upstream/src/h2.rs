@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::dial::dial;
 use crate::endpoint::Endpoint;
 use crate::error::{Cause, SendError, Stage};
-use crate::fault::Broken;
+use crate::fault::{Broken, Unanswered};
 use crate::outgoing::Outgoing;
 use crate::spec::{EndpointSpec, PoolSpec};
 use crate::tables;
@@ -27,6 +27,7 @@ use heads::Counted;
 use room::Room;
 use tether::{Held, Tasks, Tied};
 
+mod fields;
 pub(crate) mod heads;
 mod room;
 mod tether;
@@ -218,7 +219,7 @@ fn connection_window(streams: usize) -> u32 {
 }
 
 /// A request that was not sent: why, and itself if nothing of it was touched.
-type Unsent = (hyper::Error, Option<Box<Request<Outgoing>>>);
+type Unsent = (Unanswered, Option<Box<Request<Outgoing>>>);
 
 impl Stream {
     /// Since when the rest of the request has been waited for, if that is what is waited for.
@@ -238,7 +239,7 @@ impl Stream {
         endpoint: &Endpoint,
         mut request: Request<Outgoing>,
         until: Instant,
-    ) -> hyper::Result<Response<()>> {
+    ) -> Result<Response<()>, Unanswered> {
         let mut others = OTHERS;
         loop {
             let (error, untouched) = match self.try_exchange(request).await {
@@ -268,7 +269,12 @@ impl Stream {
             return Poll::Ready(None);
         };
         let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
+        let trailers = |frame: &Frame<Bytes>| frame.trailers_ref().and_then(fields::fault);
         Poll::Ready(match frame {
+            Some(Ok(frame)) => Some(match trailers(&frame) {
+                Some(fault) => Err(Broken::Garbage(fault)),
+                None => Ok(frame),
+            }),
             None if !body.is_end_stream() => Some(Err(Broken::Cut)),
             frame => frame.map(|frame| frame.map_err(Broken::Stream)),
         })
@@ -285,12 +291,15 @@ impl Stream {
         match self.sender.try_send_request(request).await {
             Ok(response) => {
                 self.room.heard();
+                if let Some(fault) = fields::fault(response.headers()) {
+                    return Err((Unanswered::Garbage(fault), None));
+                }
                 Ok(response.map(|body| self.body = Some(body)))
             }
             Err(mut unsent) => {
                 let untouched = unsent.take_message();
                 let untouched = untouched.map(|request| Box::new(request.map(Tied::loose)));
-                Err((unsent.into_error(), untouched))
+                Err((Unanswered::Stream(unsent.into_error()), untouched))
             }
         }
     }
