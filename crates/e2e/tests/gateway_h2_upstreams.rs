@@ -141,6 +141,27 @@ async fn an_answer_that_breaks_off_for_its_requests_body_is_not_called_the_upstr
     assert_eq!(gateway.rejected("upstream-reset").await, 0);
 }
 
+// RFC 9113, 8.1.1: an answer that never has content may have the length of what it stands for.
+// req: GW-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_without_content_may_say_a_length_and_end_however_it_likes() {
+    for status in ["304", "204"] {
+        let said = |stream| {
+            let status: (&[u8], &[u8]) = (b":status", status.as_bytes());
+            head(stream, 0, &[status, (b"content-length", b"1234")])
+        };
+        let end = |stream| frame(DATA, END_STREAM, stream, b"");
+        let at_once = saying(move |stream| vec![[said(stream), end(stream)].concat()]).await;
+        let later = saying(move |stream| vec![said(stream), end(stream)]).await;
+        for origin in [at_once, later] {
+            let gateway = before(origin).await;
+            let answer = gateway.get("/").await;
+            assert_eq!(answer.status.to_string(), status);
+            assert_eq!(gateway.rejected("upstream-garbage").await, 0);
+        }
+    }
+}
+
 // attack: K-14
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_follows_an_answer_is_passed_on_only_where_it_is_made_of_fields() {

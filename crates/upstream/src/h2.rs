@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, Uri, Version, header};
+use http::{HeaderValue, Request, Response, StatusCode, Uri, Version, header};
 use http1_wire::Ask;
 use hyper::body::{Body, Frame, Incoming};
 use hyper::client::conn::http2::{Builder, SendRequest};
@@ -294,7 +294,8 @@ impl Stream {
                 if let Some(fault) = fields::fault(response.headers()) {
                     return Err((Unanswered::Garbage(fault), None));
                 }
-                Ok(response.map(|body| self.body = Some(body)))
+                let status = response.status();
+                Ok(response.map(|body| self.body = has_body(status).then_some(body)))
             }
             Err(mut unsent) => {
                 let untouched = unsent.take_message();
@@ -303,6 +304,11 @@ impl Stream {
             }
         }
     }
+}
+
+/// Where there is none, its end is not looked for: the codec takes a length that a `304` repeats for one that is owed.
+fn has_body(status: StatusCode) -> bool {
+    !matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
 /// A request in HTTP/2's way: where it goes is said in the target, not in a field.
