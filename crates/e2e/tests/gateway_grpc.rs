@@ -194,6 +194,26 @@ async fn a_call_that_never_pauses_holds_no_place_either() {
     assert_eq!(answer.status(), 200, "a place is free");
 }
 
+// req: GW-08
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_whose_messages_are_too_much_once_it_is_answered_is_told_so_at_its_end() {
+    let section = grpc_section(grpc().await);
+    let section = format!("[gateway.limits]\nbody_bytes = 1000\n{section}");
+    let gateway = Gateway::start(&section).await;
+    let mut client = h2(&gateway).await;
+    let (mut sender, body) = Channel::<Bytes>::new(1);
+    sender.send_data(Bytes::from(filler(600))).await.unwrap();
+    let request = grpc_request("/echo", body);
+    let mut answer = client.send_request(request).await.unwrap().into_body();
+    let echoed = answer.frame().await.unwrap().unwrap();
+    assert_eq!(echoed.into_data().unwrap().len(), 600);
+    sender.send_data(Bytes::from(filler(600))).await.unwrap();
+    let trailers = answer.frame().await.unwrap().unwrap().into_trailers();
+    assert_eq!(trailers.unwrap()["grpc-status"], "8");
+    assert_eq!(gateway.rejected("body-too-large").await, 1);
+    assert_eq!(gateway.rejected("upstream-reset").await, 0);
+}
+
 // There are clients that do so, and ask how far it is besides.
 // req: GW-01
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -15,6 +15,7 @@ use testkit::frames::kind::{CONTINUATION, DATA, GOAWAY, HEADERS, PUSH_PROMISE, R
 use testkit::frames::{END_HEADERS, END_STREAM, Peer, block, frame, remembered};
 use testkit::http::{Failure, Response, exchange};
 use testkit::upstream::filler;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// What an origin says on a stream: one part after another, with a pause between them.
@@ -115,6 +116,71 @@ async fn a_whole_answer_to_part_of_an_upload_counts_though_the_rest_is_refused()
     }
 }
 
+// req: GW-08
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_breaks_off_for_its_requests_body_is_not_called_the_upstreams_fault() {
+    let gateway = before(saying(|stream| vec![begun(stream)]).await).await;
+    let mut client = TcpStream::connect(gateway.door).await.unwrap();
+    let head = b"POST / HTTP/1.1\r\nhost: gate.test\r\ntransfer-encoding: chunked\r\n\r\n";
+    client.write_all(head).await.unwrap();
+    let mut heard = Vec::new();
+    let answer = async {
+        while !heard.ends_with(b"[1,2,3\r\n") {
+            assert!(client.read_buf(&mut heard).await.unwrap() > 0);
+        }
+        client.write_all(b"no chunk\r\n").await.unwrap();
+        while client
+            .read_buf(&mut heard)
+            .await
+            .is_ok_and(|bytes| bytes > 0)
+        {}
+    };
+    tokio::time::timeout(PATIENCE, answer).await.unwrap();
+    assert!(!heard.ends_with(b"0\r\n\r\n"), "it looks whole");
+    assert_eq!(gateway.rejected("body-broken").await, 1);
+    assert_eq!(gateway.rejected("upstream-reset").await, 0);
+}
+
+// RFC 9113, 8.1.1: an answer that never has content may have the length of what it stands for.
+// req: GW-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_without_content_may_say_a_length_and_end_however_it_likes() {
+    for status in ["304", "204"] {
+        let said = |stream| {
+            let status: (&[u8], &[u8]) = (b":status", status.as_bytes());
+            head(stream, 0, &[status, (b"content-length", b"1234")])
+        };
+        let end = |stream| frame(DATA, END_STREAM, stream, b"");
+        let at_once = saying(move |stream| vec![[said(stream), end(stream)].concat()]).await;
+        let later = saying(move |stream| vec![said(stream), end(stream)]).await;
+        for origin in [at_once, later] {
+            let gateway = before(origin).await;
+            let answer = gateway.get("/").await;
+            assert_eq!(answer.status.to_string(), status);
+            assert_eq!(gateway.rejected("upstream-garbage").await, 0);
+        }
+    }
+}
+
+// attack: K-14
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_follows_an_answer_is_passed_on_only_where_it_is_made_of_fields() {
+    for (name, good) in [("x-sum", true), ("x\"sum", false)] {
+        let origin = saying(move |stream| {
+            let trailers = frame(
+                HEADERS,
+                END_HEADERS | END_STREAM,
+                stream,
+                &block(&[(name.as_bytes(), b"1")]),
+            );
+            vec![begun(stream), trailers]
+        });
+        let gateway = before(origin.await).await;
+        let answer = gateway.ask("GET", "/", &[], b"").await;
+        assert_eq!(!is_broken(&answer), good, "{answer:?}");
+    }
+}
+
 /// Fields of this many bytes in all, of which none is long.
 fn fields(bytes: usize) -> Vec<u8> {
     let value = vec![b'v'; 1000];
@@ -151,7 +217,7 @@ fn with(stream: u32, name: &[u8], value: &[u8]) -> Vec<u8> {
 /// What an upstream says, and the reason that a client is told.
 type Case = (&'static str, &'static str, fn(u32) -> Vec<u8>);
 
-const RULES: [Case; 16] = [
+const RULES: [Case; 20] = [
     ("another protocol", "upstream-garbage", |_| {
         b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n".to_vec()
     }),
@@ -166,6 +232,20 @@ const RULES: [Case; 16] = [
     }),
     ("a line end in a field", "upstream-garbage", |stream| {
         with(stream, b"a", b"b\r\nc: d")
+    }),
+    ("two lengths", "upstream-garbage", |stream| {
+        let length: (&[u8], &[u8]) = (b"content-length", b"5");
+        let head = head(stream, 0, &[(b":status", b"200"), length, length]);
+        [head, frame(DATA, END_STREAM, stream, b"hello")].concat()
+    }),
+    ("a name that is none", "upstream-garbage", |stream| {
+        with(stream, b"x\"y", b"z")
+    }),
+    ("a blank before a value", "upstream-garbage", |stream| {
+        with(stream, b"x-y", b" z")
+    }),
+    ("a blank behind a value", "upstream-garbage", |stream| {
+        with(stream, b"x-y", b"z\t")
     }),
     ("less than its length", "upstream-garbage", |stream| {
         with(stream, b"content-length", b"6")

@@ -9,10 +9,11 @@ use concurrency_gate::Outcome;
 use http_body::{Body, Frame, SizeHint};
 use http_rules::forward::{strip_call_trailers, strip_trailers};
 use tokio::time::{Instant, Sleep};
-use upstream::{Reply, SendError};
+use upstream::{Cause, Reply, SendError};
 
 use crate::journey::Journey;
 use crate::reject::Refusal;
+use crate::respond::grpc;
 
 /// The body of an answer.
 pub enum Answer {
@@ -76,6 +77,9 @@ pub enum BrokenOff {
     /// The upstream's fault.
     #[error("the upstream broke off: {0}")]
     Upstream(SendError),
+    /// The rest of its request was no good.
+    #[error("the rest of its request could not be sent on: {0}")]
+    Request(&'static str),
     /// The upstream said nothing for too long.
     #[error("the upstream fell silent")]
     Silent,
@@ -158,9 +162,7 @@ impl Passing {
             Poll::Ready(Some(Err(error))) => {
                 self.ended = true;
                 tracing::debug!(%error, "an answer broke off");
-                let failed = error.is_failure().then_some(Outcome::Failure);
-                self.journey.broke_off(&Refusal::UpstreamReset, failed);
-                Poll::Ready(Some(Err(BrokenOff::Upstream(error))))
+                Poll::Ready(Some(self.breaks_off(error)))
             }
             Poll::Ready(Some(Ok(frame))) => {
                 let frame = self.passed(frame);
@@ -172,6 +174,23 @@ impl Passing {
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
+        }
+    }
+
+    /// An upstream may need the rest of the request for the rest of its answer: that this did not come is its client's
+    /// doing. A call is told so where it looks for it.
+    fn breaks_off(&mut self, error: SendError) -> Result<Frame<Bytes>, BrokenOff> {
+        let spoiled = match error.cause() {
+            Cause::RequestBody => Some(self.journey.spoiled().unwrap_or(Refusal::BodyBroken)),
+            _ => None,
+        };
+        let failed = error.is_failure().then_some(Outcome::Failure);
+        let refusal = spoiled.as_ref().unwrap_or(&Refusal::UpstreamReset);
+        self.journey.broke_off(refusal, failed);
+        match spoiled {
+            Some(refusal) if self.is_call => Ok(Frame::trailers(grpc::end(&refusal))),
+            Some(refusal) => Err(BrokenOff::Request(refusal.reason())),
+            None => Err(BrokenOff::Upstream(error)),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::caller::{Caller, Origin};
 use crate::config::AccessLevel;
 use crate::gates::GateLease;
 use crate::heads::Heads;
+use crate::intake::Verdict;
 use crate::naming::{self, Id, Names};
 use crate::plan::{Plan, Route};
 use crate::reject::Refusal;
@@ -51,6 +52,8 @@ pub(crate) struct Journey {
     pub(crate) caller: Option<Caller>,
     pub(crate) tries: u32,
     pub(crate) bytes: u64,
+    /// Says what was wrong with a body that was sent as it came.
+    verdict: Option<Arc<Verdict>>,
     asked: Option<(Method, Uri)>,
     backend: Option<Arc<Backend>>,
     place: Option<Place>,
@@ -116,6 +119,7 @@ impl Journey {
             caller: None,
             tries: 0,
             bytes: 0,
+            verdict: None,
             asked,
             backend: None,
             place: None,
@@ -229,11 +233,18 @@ impl Journey {
         }
     }
 
-    /// So much of the time in its place went to waiting for its client.
-    pub(crate) fn was_kept_waiting(&mut self, time: Duration) {
+    /// It is answered while its body is sent as it comes. The time in its place in which its client was waited for is
+    /// not the upstream's.
+    pub(crate) fn sends_on(&mut self, verdict: Arc<Verdict>) {
         if let Some(place) = &mut self.place {
-            place.body = time;
+            place.body = verdict.waited();
         }
+        self.verdict = Some(verdict);
+    }
+
+    /// What was wrong with its body, if anything.
+    pub(crate) fn spoiled(&self) -> Option<Refusal> {
+        self.verdict.as_ref().and_then(|verdict| verdict.get())
     }
 
     /// It needed no upstream.

@@ -222,7 +222,7 @@ async fn proceed(
     let mut answer = sent.answer?;
     journey.headed(answer.status().as_u16(), answer.body().timing());
     if let Some(verdict) = verdict {
-        journey.was_kept_waiting(verdict.waited());
+        journey.sends_on(verdict);
     }
     match (wish, answer.body_mut().take_switched()) {
         // Its client would take what follows for the protocol it asked for.

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::dial::dial;
 use crate::endpoint::Endpoint;
 use crate::error::SendError;
-use crate::fault::{self, Broken, Talk};
+use crate::fault::{self, Broken, Seen, Talk};
 use crate::h2::{self, Stream};
 use crate::line::Line;
 use crate::outgoing::Outgoing;
@@ -73,9 +73,10 @@ impl Channel {
                 // Boxed: it is large, and who speaks HTTP/1 should not have to keep room for it.
                 let answer = Box::pin(stream.exchange(endpoint, request, until)).await;
                 answer.map_err(|error| {
-                    let seen = fault::Seen {
+                    let seen = Seen {
                         large_head: stream.heard_large_head(),
                         kept_waiting: is_long(stream.lacks_since()),
+                        request_failed: stream.request_failed(),
                     };
                     fault::of_stream(endpoint, error, seen)
                 })
@@ -104,9 +105,17 @@ impl Channel {
         self.lacks_since().is_some()
     }
 
-    /// Whether its peer has waited for that for long.
-    pub(crate) fn keeps_waiting(&self) -> bool {
-        is_long(self.lacks_since())
+    /// What was seen of an exchange whose answer breaks off.
+    pub(crate) fn seen(&self) -> Seen {
+        Seen {
+            large_head: false,
+            kept_waiting: is_long(self.lacks_since()),
+            request_failed: match self {
+                // Its error says so itself.
+                Self::Line(_) => false,
+                Self::Stream(stream) => stream.request_failed(),
+            },
+        }
     }
 
     fn lacks_since(&self) -> Option<Instant> {

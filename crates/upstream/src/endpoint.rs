@@ -278,6 +278,22 @@ impl Endpoint {
             Verdict::Overrun if !excused() => Verdict::Failure,
             verdict => verdict,
         };
+        self.learn(now, admission, verdict, took);
+    }
+
+    /// Learns of a probe before it ends that its endpoint is well. From then on it is there like any other request.
+    pub(crate) fn found_well(
+        &self,
+        now: Duration,
+        admission: Admission,
+        took: Duration,
+    ) -> Admission {
+        let epoch = self.learn(now, admission, Verdict::Success, took);
+        Admission { epoch, probe: None }
+    }
+
+    /// The epoch is the one that there is then.
+    fn learn(&self, now: Duration, admission: Admission, verdict: Verdict, took: Duration) -> u16 {
         let mut record = self.record.lock();
         let verdict = record.weigh(now, verdict);
         let latency = match verdict {
@@ -290,6 +306,7 @@ impl Endpoint {
             self.common.meters.opened.inc();
         }
         self.publish(&record);
+        record.epoch()
     }
 
     /// Whether another member of its pool takes requests.

@@ -9,7 +9,6 @@ use crate::endpoint::Endpoint;
 use crate::error::{Cause, SendError, Stage};
 use crate::h2::heads::TOO_MANY;
 use crate::line::LineError;
-use crate::outgoing::ClientBody;
 
 /// What was seen on an HTTP/1 connection during an exchange that failed.
 #[derive(Clone, Copy)]
@@ -26,8 +25,18 @@ pub(crate) struct Talk {
 pub(crate) enum Broken {
     Line(LineError),
     Stream(hyper::Error),
+    /// The codec found nothing wrong with what followed it.
+    Garbage(&'static str),
     /// The stream was over before its end was said, and nobody called that an error.
     Cut,
+}
+
+/// Why there was no answer on a stream of HTTP/2.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    Stream(hyper::Error),
+    /// The codec found nothing wrong with its head.
+    Garbage(&'static str),
 }
 
 /// An HTTP/1 exchange that failed before its head was there.
@@ -65,17 +74,25 @@ fn line_cause(error: &LineError) -> Cause {
     }
 }
 
-/// What was seen of an HTTP/2 exchange that failed.
+/// What was seen of an exchange that failed, beside its error.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen {
     /// Its connection has heard a head that may be too large.
     pub(crate) large_head: bool,
     /// The peer has waited for our client for long.
     pub(crate) kept_waiting: bool,
+    /// The body of the request has failed, for which its stream was given up.
+    pub(crate) request_failed: bool,
 }
 
 /// An HTTP/2 exchange that failed before its head was there.
-pub(crate) fn of_stream(endpoint: &Endpoint, error: hyper::Error, seen: Seen) -> SendError {
+pub(crate) fn of_stream(endpoint: &Endpoint, error: Unanswered, seen: Seen) -> SendError {
+    let error = match error {
+        Unanswered::Stream(error) => error,
+        Unanswered::Garbage(what) => {
+            return SendError::new(Stage::Head, Cause::Garbage, true, endpoint).because(what);
+        }
+    };
     let unsent = error.is_canceled() || error.is_closed();
     let reason = found::<h2::Error>(&error);
     let refused =
@@ -83,7 +100,7 @@ pub(crate) fn of_stream(endpoint: &Endpoint, error: hyper::Error, seen: Seen) ->
     let refused = reason.is_some_and(refused);
     // Of the streams that a peer's goodbye finds open it ends those that the peer has not looked at, and no others.
     let parted = reason.is_some_and(|error| error.is_go_away() && error.is_remote());
-    let cause = if found::<ClientBody>(&error).is_some() {
+    let cause = if seen.request_failed {
         Cause::RequestBody
     } else if unsent || parted {
         Cause::Stale
@@ -128,24 +145,21 @@ fn is_of_head(error: &h2::Error) -> bool {
 }
 
 /// A body that broke off.
-pub(crate) fn of_body(endpoint: &Endpoint, broken: Broken, kept_waiting: bool) -> SendError {
-    let error = match broken {
-        Broken::Line(error) => {
-            let cause = excused(line_cause(&error), kept_waiting);
-            return SendError::new(Stage::Body, cause, true, endpoint).because(error);
-        }
-        Broken::Stream(error) => error,
-        Broken::Cut => {
-            let cut = SendError::new(Stage::Body, Cause::StreamReset, true, endpoint);
-            return cut.because("the stream was given up before the end of the answer");
-        }
+pub(crate) fn of_body(endpoint: &Endpoint, broken: Broken, seen: Seen) -> SendError {
+    let cause = match &broken {
+        _ if seen.request_failed => Cause::RequestBody,
+        Broken::Line(error) => excused(line_cause(error), seen.kept_waiting),
+        Broken::Stream(error) => excused(stream_cause(error, seen.large_head), seen.kept_waiting),
+        Broken::Garbage(_) => Cause::Garbage,
+        Broken::Cut => Cause::StreamReset,
     };
-    let cause = if found::<ClientBody>(&error).is_some() {
-        Cause::RequestBody
-    } else {
-        excused(stream_cause(&error, false), kept_waiting)
-    };
-    SendError::new(Stage::Body, cause, true, endpoint).because(error)
+    let failed = SendError::new(Stage::Body, cause, true, endpoint);
+    match broken {
+        Broken::Line(error) => failed.because(error),
+        Broken::Stream(error) => failed.because(error),
+        Broken::Garbage(what) => failed.because(what),
+        Broken::Cut => failed.because("the stream was given up before the end of the answer"),
+    }
 }
 
 fn found<'a, E: Error + 'static>(error: &'a hyper::Error) -> Option<&'a E> {

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, Uri, Version, header};
+use http::{HeaderValue, Request, Response, StatusCode, Uri, Version, header};
 use http1_wire::Ask;
 use hyper::body::{Body, Frame, Incoming};
 use hyper::client::conn::http2::{Builder, SendRequest};
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::dial::dial;
 use crate::endpoint::Endpoint;
 use crate::error::{Cause, SendError, Stage};
-use crate::fault::Broken;
+use crate::fault::{Broken, Unanswered};
 use crate::outgoing::Outgoing;
 use crate::spec::{EndpointSpec, PoolSpec};
 use crate::tables;
@@ -27,6 +27,7 @@ use heads::Counted;
 use room::Room;
 use tether::{Held, Tasks, Tied};
 
+mod fields;
 pub(crate) mod heads;
 mod room;
 mod tether;
@@ -218,12 +219,17 @@ fn connection_window(streams: usize) -> u32 {
 }
 
 /// A request that was not sent: why, and itself if nothing of it was touched.
-type Unsent = (hyper::Error, Option<Box<Request<Outgoing>>>);
+type Unsent = (Unanswered, Option<Box<Request<Outgoing>>>);
 
 impl Stream {
     /// Since when the rest of the request has been waited for, if that is what is waited for.
     pub(crate) fn lacks_since(&self) -> Option<Instant> {
         self.held.lacks_since()
+    }
+
+    /// Whether the body of the request has failed.
+    pub(crate) fn request_failed(&self) -> bool {
+        self.held.has_failed()
     }
 
     /// Sends a request and waits for the head of its response. A peer may end a connection whenever it likes, once what
@@ -233,7 +239,7 @@ impl Stream {
         endpoint: &Endpoint,
         mut request: Request<Outgoing>,
         until: Instant,
-    ) -> hyper::Result<Response<()>> {
+    ) -> Result<Response<()>, Unanswered> {
         let mut others = OTHERS;
         loop {
             let (error, untouched) = match self.try_exchange(request).await {
@@ -263,7 +269,12 @@ impl Stream {
             return Poll::Ready(None);
         };
         let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
+        let trailers = |frame: &Frame<Bytes>| frame.trailers_ref().and_then(fields::fault);
         Poll::Ready(match frame {
+            Some(Ok(frame)) => Some(match trailers(&frame) {
+                Some(fault) => Err(Broken::Garbage(fault)),
+                None => Ok(frame),
+            }),
             None if !body.is_end_stream() => Some(Err(Broken::Cut)),
             frame => frame.map(|frame| frame.map_err(Broken::Stream)),
         })
@@ -280,15 +291,24 @@ impl Stream {
         match self.sender.try_send_request(request).await {
             Ok(response) => {
                 self.room.heard();
-                Ok(response.map(|body| self.body = Some(body)))
+                if let Some(fault) = fields::fault(response.headers()) {
+                    return Err((Unanswered::Garbage(fault), None));
+                }
+                let status = response.status();
+                Ok(response.map(|body| self.body = has_body(status).then_some(body)))
             }
             Err(mut unsent) => {
                 let untouched = unsent.take_message();
                 let untouched = untouched.map(|request| Box::new(request.map(Tied::loose)));
-                Err((unsent.into_error(), untouched))
+                Err((Unanswered::Stream(unsent.into_error()), untouched))
             }
         }
     }
+}
+
+/// Where there is none, its end is not looked for: the codec takes a length that a `304` repeats for one that is owed.
+fn has_body(status: StatusCode) -> bool {
+    !matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
 /// A request in HTTP/2's way: where it goes is said in the target, not in a field.

@@ -21,6 +21,8 @@ pub(crate) struct Lease {
     owed_by: Option<Instant>,
     /// Its caller chose to wait for less time than an endpoint is to have: that it passes says little.
     hasty: bool,
+    /// Its head was good, which was heard already: it was a probe.
+    told: bool,
     settled: bool,
 }
 
@@ -38,6 +40,7 @@ impl Lease {
             head_took: None,
             owed_by: None,
             hasty,
+            told: false,
             settled: false,
         }
     }
@@ -78,6 +81,18 @@ impl Lease {
         self.settle(now, verdict);
     }
 
+    /// Its head is good, and more is to come. For a probe that is all that was to be found out: what follows may be a
+    /// stream, and nobody should have to wait for its end. How it ends is one more outcome, if it ends badly.
+    pub(crate) fn is_answered_well(&mut self, now: Instant) {
+        if self.admission.probe.is_none() {
+            return;
+        }
+        let took = self.head_took.unwrap_or_default();
+        let now = self.endpoint.since_start(now);
+        self.admission = self.endpoint.found_well(now, self.admission, took);
+        self.told = true;
+    }
+
     fn cut_short(&self, now: Instant) -> Verdict {
         Verdict::CutShort {
             waited: now.saturating_duration_since(self.began),
@@ -90,6 +105,10 @@ impl Lease {
         if std::mem::replace(&mut self.settled, true) {
             return;
         }
+        let verdict = match verdict {
+            Verdict::Success if self.told => Verdict::Nothing,
+            verdict => verdict,
+        };
         let waited = now.saturating_duration_since(self.began);
         let took = self.head_took.unwrap_or(waited);
         let now = self.endpoint.since_start(now);

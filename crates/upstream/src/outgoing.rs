@@ -31,7 +31,7 @@ impl Outgoing {
     }
 }
 
-/// The error of a request's body, so that it can be told from those of the connection.
+/// The error of a request's body, which says that it is one.
 #[derive(Debug, thiserror::Error)]
 #[error("the body of the request failed: {0}")]
 pub(crate) struct ClientBody(pub(crate) BoxError);

@@ -77,14 +77,14 @@ impl Reply {
         for _ in 0..2 {
             match rest.at_hand()? {
                 Next::Frame(frame) => reply.keep(frame),
-                Next::Later => return Ok(reply.with(rest)),
+                Next::Later => return Ok(reply.with(rest, now)),
                 Next::End => return rest.end(now, true).map(|()| reply),
             }
         }
         if rest.ready.channel.is_done() {
             return rest.end(now, true).map(|()| reply);
         }
-        Ok(reply.with(rest))
+        Ok(reply.with(rest, now))
     }
 
     fn keep(&mut self, frame: Frame<Bytes>) {
@@ -96,8 +96,11 @@ impl Reply {
     }
 
     /// From here on the endpoint owes something only while somebody waits for it.
-    fn with(mut self, mut rest: Rest) -> Self {
+    fn with(mut self, mut rest: Rest, now: Instant) -> Self {
         rest.ready.lease.owes(None);
+        if rest.verdict == Verdict::Success {
+            rest.ready.lease.is_answered_well(now);
+        }
         self.rest = Some(Box::new(rest));
         self
     }
@@ -171,8 +174,9 @@ impl Rest {
     }
 
     fn failed(&mut self, error: Broken) -> SendError {
-        let kept_waiting = self.kept_waiting || self.ready.channel.keeps_waiting();
-        let error = fault::of_body(self.ready.lease.endpoint(), error, kept_waiting);
+        let mut seen = self.ready.channel.seen();
+        seen.kept_waiting |= self.kept_waiting;
+        let error = fault::of_body(self.ready.lease.endpoint(), error, seen);
         self.ready.lease.fail(clock::now(), &error);
         error
     }

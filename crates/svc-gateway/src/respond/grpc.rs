@@ -27,10 +27,7 @@ pub(crate) fn is_call(kind: &HeaderValue) -> bool {
 pub(super) fn refusal(refusal: &Refusal, problem: Response<Bytes>) -> Response<Bytes> {
     let mut headers = problem.into_parts().0.headers;
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
-    headers.insert(STATUS, HeaderValue::from(code(refusal.status())));
-    if let Some(message) = message(refusal.detail()) {
-        headers.insert(MESSAGE, message);
-    }
+    headers.extend(end(refusal));
     if let Some(wait) = refusal.retry_after() {
         push_back(&mut headers, wait);
     }
@@ -38,6 +35,16 @@ pub(super) fn refusal(refusal: &Refusal, problem: Response<Bytes>) -> Response<B
     *response.status_mut() = StatusCode::OK;
     *response.headers_mut() = headers;
     response
+}
+
+/// How a call ends that is refused: its trailers, where its answer has begun.
+pub(crate) fn end(refusal: &Refusal) -> HeaderMap {
+    let mut said = HeaderMap::new();
+    said.insert(STATUS, HeaderValue::from(code(refusal.status())));
+    if let Some(message) = message(refusal.detail()) {
+        said.insert(MESSAGE, message);
+    }
+    said
 }
 
 /// Text as a message carries it: what is not visible there is escaped, and what escapes.

@@ -34,6 +34,8 @@ struct Tether {
     lacks: AtomicBool,
     /// When that was so first.
     lacked_at: OnceLock<Instant>,
+    /// The body has failed. The codec keeps to itself why it gave the stream up then.
+    failed: AtomicBool,
 }
 
 impl Tether {
@@ -67,6 +69,11 @@ impl Held {
     pub(super) fn lacks_since(&self) -> Option<Instant> {
         let lacks = self.0.lacks.load(Ordering::Relaxed);
         self.0.lacked_at.get().copied().filter(|_| lacks)
+    }
+
+    /// Whether the body has failed.
+    pub(super) fn has_failed(&self) -> bool {
+        self.0.failed.load(Ordering::Acquire)
     }
 }
 
@@ -106,6 +113,9 @@ impl Body for Tied {
         let polled = Pin::new(&mut self.body).poll_frame(cx);
         if let Some(tether) = &self.tether {
             tether.note(polled.is_pending());
+            if matches!(polled, Poll::Ready(Some(Err(_)))) {
+                tether.failed.store(true, Ordering::Release);
+            }
         }
         polled
     }

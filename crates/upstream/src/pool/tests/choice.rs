@@ -169,6 +169,66 @@ async fn a_herd_at_a_half_open_endpoint_sends_one_probe() {
     );
 }
 
+/// A pool before an origin that has just failed and now begins answers it does not end, when it is time for a probe.
+async fn half_open(probes: u32) -> (Upstream, Arc<Pool>) {
+    let [origin] = origins().await;
+    origin.set_default(Fault::Reset);
+    let mut spec = spec(&[&origin]);
+    spec.passive.open_for = Duration::from_millis(50);
+    spec.passive.ramp = Duration::ZERO;
+    spec.passive.probes = probes;
+    let pool = pool(spec);
+    while try_pick(&pool).is_ok() {
+        fetch(&pool, "/").await.unwrap_err();
+    }
+    let begun = Answer::status(200).body("0123456789");
+    origin.set_default(begun.fault(Fault::StallAt(5)));
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    (origin, pool)
+}
+
+// attack: K-19
+#[tokio::test]
+async fn a_probe_whose_answer_goes_on_and_on_keeps_nobody_out() {
+    let (_origin, pool) = half_open(2).await;
+    let begin = async |pick: Pick| pick.send(get("/"), clock::now() + PATIENCE).await.unwrap();
+    let first = begin(try_pick(&pool).expect("it is time for a probe")).await;
+    assert_eq!(only(&pool).breaker, "half_open", "one is not enough");
+    let second = begin(try_pick(&pool).expect("the first was answered well")).await;
+    assert_eq!(only(&pool).breaker, "closed");
+    let others = [begin(pick(&pool)).await, begin(pick(&pool)).await];
+    assert_eq!(only(&pool).in_flight, 4);
+    let failures = only(&pool).failures;
+    drop((first, second, others));
+    let view = only(&pool);
+    assert_eq!((view.in_flight, view.breaker), (0, "closed"));
+    assert_eq!(view.failures, failures, "who leaves blames nobody");
+}
+
+// attack: K-19
+#[tokio::test]
+async fn what_fails_behind_the_good_head_of_a_probe_is_a_failure_and_what_ends_well_counts_once() {
+    for (silent, breaker) in [(true, "open"), (false, "half_open")] {
+        let (origin, pool) = half_open(2).await;
+        if !silent {
+            let slow = Answer::status(200).body("0123456789");
+            origin.set_default(slow.fault(Fault::Slow { bytes_per_s: 200 }));
+        }
+        let until = clock::now() + PATIENCE;
+        let answer = pick(&pool).send(get("/"), until).await.unwrap();
+        assert_eq!(only(&pool).breaker, "half_open");
+        let failures = only(&pool).failures;
+        let mut body = answer.into_body();
+        match silent {
+            true => body.fell_silent(),
+            false => drop(body.collect().await.unwrap()),
+        }
+        let view = only(&pool);
+        assert_eq!(view.breaker, breaker);
+        assert_eq!(view.failures, failures + u64::from(silent));
+    }
+}
+
 #[tokio::test]
 async fn a_pool_of_names_nobody_has_resolved_says_so() {
     let endpoint = EndpointSpec::parse("http://origin.invalid:9").unwrap();

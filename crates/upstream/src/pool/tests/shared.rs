@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::Protocol;
+use crate::{Protocol, outgoing::BoxError};
 
 /// A request as the peer has it; dropping either of these would end it.
 type Asked = (Request<RecvStream>, SendResponse<Bytes>);
@@ -124,6 +124,40 @@ async fn an_upload_goes_no_further_once_its_answer_has_ended() {
     let more = async { while sender.send_data(Bytes::from_static(b"x")).await.is_ok() {} };
     let ended = tokio::time::timeout(PATIENCE * 4, more).await;
     ended.expect("who sends it is not told that nobody wants it");
+}
+
+// req: GW-08
+#[tokio::test]
+async fn a_request_body_that_fails_is_its_clients_failure_before_the_answer_and_within_it() {
+    let mut peer = Peer::start(100).await;
+    for answered in [false, true] {
+        let (mut sender, body) = Channel::<Bytes, BoxError>::new(1);
+        let request = Request::post("/").body(body).unwrap();
+        let until = clock::now() + PATIENCE;
+        let ask = async {
+            let response = pick(&peer.pool).send(request, until).await?;
+            response.into_body().collect().await
+        };
+        let answer = async {
+            sender.send_data(Bytes::from_static(b"x")).await.unwrap();
+            let (mut request, mut respond) = peer.asked.recv().await.unwrap();
+            request.body_mut().data().await.unwrap().unwrap();
+            let begun = answered.then(|| respond.send_response(Response::new(()), false).unwrap());
+            // The answer has to be there first.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            sender.abort("its client is gone".into());
+            (request, respond, begun)
+        };
+        let (failed, _kept) = tokio::join!(ask, answer);
+        let error = failed.unwrap_err();
+        assert_eq!(error.cause(), Cause::RequestBody, "{error}");
+        let view = only(&peer.pool);
+        assert_eq!(
+            (view.failures, view.in_flight),
+            (0, 0),
+            "answered: {answered}"
+        );
+    }
 }
 
 // req: GW-01, GW-11
