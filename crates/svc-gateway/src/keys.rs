@@ -55,6 +55,11 @@ impl Keys {
         })
     }
 
+    /// Whether they are fetched as this says.
+    pub(crate) fn are_by(&self, text: &JwtText) -> bool {
+        self.text == *text
+    }
+
     /// Under another config: keys that come from where they came from serve on, whether or not they can be fetched.
     pub(crate) fn renewed(
         &self,
