@@ -10,6 +10,7 @@ use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPai
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use e2e::gateway::{Gateway, PATIENCE, assert_refusal, program, to};
+use e2e::log;
 use e2e::wait::eventually;
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -155,4 +156,47 @@ async fn a_change_of_config_takes_no_keys_away_that_cannot_be_fetched_at_the_mom
     assert_eq!(ask().await.status, 401);
     gateway.reload(&section("https://id.test", 6)).await;
     assert_refusal(&ask().await, 503, "identity-keys-unavailable");
+}
+
+// req: GW-12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pipe_in_the_place_of_the_keys_takes_nothing_away_and_holds_nothing_up() {
+    let (provider, next) = (Provider::new(), Provider::new());
+    let upstream = Upstream::start().await.unwrap();
+    let files = program("");
+    let jwks = files.file("jwks.json", provider.key_set("k1")).unwrap();
+    let section = format!(
+        "[gateway.identity]\nrequired = true\n[gateway.identity.jwt]\nissuer = \"https://id.test\"\n\
+         audience = \"gate\"\njwks_file = \"{}\"\n{}",
+        jwks.display(),
+        to(upstream.addr(), "")
+    );
+    let gateway = Gateway::start(&section).await;
+    let bearer = |provider: &Provider, id: &str| {
+        format!("Bearer {}", provider.token(id, &claims("gold", 600)))
+    };
+    let ask = async |bearer: &str| gateway.get_with("/", &[("authorization", bearer)]).await;
+    let old = bearer(&provider, "k1");
+    eventually("the keys are read", PATIENCE, async || {
+        ask(&old).await.status == 200
+    })
+    .await;
+    std::fs::remove_file(&jwks).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&jwks).status();
+    assert!(made.unwrap().success());
+    eventually("the pipe is told of", Duration::from_secs(20), async || {
+        let mut told = log::events(&gateway.process).into_iter();
+        told.any(|event| event["error"].to_string().contains("regular"))
+    })
+    .await;
+    assert_eq!(ask(&old).await.status, 200);
+    std::fs::remove_file(&jwks).unwrap();
+    std::fs::write(&jwks, next.key_set("k2")).unwrap();
+    let new = bearer(&next, "k2");
+    eventually(
+        "the keys are read again",
+        Duration::from_secs(20),
+        async || ask(&new).await.status == 200,
+    )
+    .await;
 }

@@ -5,7 +5,10 @@
     reason = "a test that cannot go on fails where it stands"
 )]
 
-use e2e::gateway::{Gateway, MODES, PATIENCE, ROOMY, assert_all_well, config, origin, to};
+use e2e::command::{macronode, ran};
+use e2e::gateway::{
+    Gateway, MODES, PATIENCE, ROOMY, assert_all_well, assert_refusal, config, origin, to,
+};
 use e2e::log;
 use e2e::rounds;
 use e2e::wait::eventually;
@@ -279,4 +282,37 @@ async fn a_drain_lets_streams_finish_up_to_its_deadline() {
     assert_eq!(status.code(), Some(0), "{status}");
     let took = asked.elapsed();
     assert!((ms(1900)..ms(3000)).contains(&took), "{took:?}");
+}
+
+// req: GW-12, GW-16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reload_makes_strangers_of_nobody_and_lets_nobody_stay_whom_it_revokes() {
+    let made = |_| ran(&mut macronode(["key", "new", "--tenant", "gold"])).stdout;
+    let made: Vec<String> = (0..20).map(made).collect();
+    let made: Vec<(&str, &str)> = made.iter().map(|m| m.split_once('\n').unwrap()).collect();
+    let upstream = Upstream::start().await.unwrap();
+    // As many verifications as there are keys, and no more while the test lasts.
+    let section = |weight: u32, keys: &[(&str, &str)]| {
+        let lines: String = keys.iter().map(|(_, lines)| *lines).collect();
+        format!(
+            "{lines}\n[gateway.tenants.gold]\nweight = {weight}\n[gateway.quota]\n\
+             verifications_per_ip = {{ per_second = 1, burst = 20 }}\n{}",
+            to(upstream.addr(), "")
+        )
+    };
+    let gateway = Gateway::start(&section(1, &made)).await;
+    let ask = async |key: &str| gateway.get_with("/", &[("x-api-key", key)]).await;
+    for (key, _) in &made {
+        assert_eq!(ask(key).await.status, 200);
+    }
+    gateway.reload(&section(2, &made)).await;
+    for (key, _) in &made {
+        assert_eq!(ask(key).await.status, 200, "its tenant's weight is another");
+    }
+    let (revoked, stay) = made.split_first().unwrap();
+    gateway.reload(&section(3, stay)).await;
+    assert_refusal(&ask(revoked.0).await, 401, "identity-refused");
+    for (key, _) in stay {
+        assert_eq!(ask(key).await.status, 200, "there is one key less");
+    }
 }

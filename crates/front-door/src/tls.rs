@@ -5,7 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use rustls::server::ClientHello;
-use rustls::{CipherSuite, CommonState, NamedGroup, ProtocolVersion, ServerConfig};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{
+    CipherSuite, CommonState, Error, HandshakeKind, NamedGroup, ProtocolVersion, ServerConfig,
+};
 
 pub(crate) use handshake::shake_hands;
 pub use load::{CertificateFiles, ClientCertificates, KeyExchange, TlsError, TlsFiles};
@@ -39,6 +42,7 @@ pub struct Tls {
     pub(crate) config: Arc<ServerConfig>,
     /// For clients that can agree on a key as it should be: the order of their wishes does not count then.
     hybrid: Option<Arc<ServerConfig>>,
+    clients: Arc<dyn ClientCertVerifier>,
     names: Vec<String>,
     /// Who may vouch for clients, as a number that is another for others; 0 for nobody.
     pub(crate) vouchers: u64,
@@ -60,6 +64,7 @@ impl Tls {
         Self {
             config: speaks(&self.config),
             hybrid: self.hybrid.as_ref().map(speaks),
+            clients: self.clients.clone(),
             names: self.names.clone(),
             vouchers: self.vouchers,
         }
@@ -78,6 +83,18 @@ impl Tls {
             Some(hybrid) if knows && modern() => hybrid.clone(),
             _ => self.config.clone(),
         }
+    }
+
+    /// Verifies the certificate that a session began with when it is taken up again: each time it gets new tickets, so
+    /// that it could outlive the certificate by any time.
+    fn verify_again(&self, session: &CommonState) -> Result<(), Error> {
+        let Some([certificate, others @ ..]) = session.peer_certificates() else {
+            return Ok(());
+        };
+        let now = self.config.time_provider.current_time();
+        let now = now.ok_or(Error::FailedToGetCurrentTime)?;
+        let verified = self.clients.verify_client_cert(certificate, others, now);
+        verified.map(drop)
     }
 
     /// The names there are certificates for, in order.
@@ -118,10 +135,15 @@ impl TlsFacts {
             server_name,
             group: group_name(group.map(|group| group.name())),
             version: version_name(session.protocol_version()),
-            resumed: session.handshake_kind() == Some(rustls::HandshakeKind::Resumed),
+            resumed: is_resumed(session),
             client: certificate.and_then(ClientCertificate::read),
         }
     }
+}
+
+/// Known as soon as the hello is answered.
+fn is_resumed(session: &CommonState) -> bool {
+    session.handshake_kind() == Some(HandshakeKind::Resumed)
 }
 
 /// Every group a metric may name.

@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use quick_cache::sync::{Cache as Table, DefaultLifecycle};
@@ -106,8 +107,18 @@ impl Hasher for AsItIs {
     }
 }
 
+/// By whose settings, and by which keys, answers are given that hold now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Editions {
+    /// Of the settings.
+    pub(crate) settings: u64,
+    /// Of the settings and of all keys: a refusal may be of a key that has come since.
+    pub(crate) keys: u64,
+}
+
 #[derive(Clone)]
 struct Known {
+    settings: u64,
     identity: Arc<Identity>,
     since: UnixSeconds,
     stamp: Option<Stamp>,
@@ -125,6 +136,7 @@ impl Known {
 
 #[derive(Clone, Copy)]
 struct Refused {
+    keys: u64,
     why: Denied,
     since: UnixSeconds,
 }
@@ -140,7 +152,10 @@ impl Weighter<Fingerprint, Known> for Bytes {
 
 type Build = BuildHasherDefault<AsItIs>;
 
+/// Shared by verifiers that came one after another. None of them gives another's answers, but each can tell who is no
+/// stranger.
 pub(crate) struct Cache {
+    editions: AtomicU64,
     fingerprints: Fingerprints,
     known: Table<Fingerprint, Known, Bytes, Build>,
     refused: Table<Fingerprint, Refused, quick_cache::UnitWeighter, Build>,
@@ -154,6 +169,7 @@ impl Cache {
             .build()
             .expect("both capacities are given");
         Self {
+            editions: AtomicU64::new(0),
             fingerprints: Fingerprints::new(seed),
             known: Table::with_options(
                 options,
@@ -171,11 +187,17 @@ impl Cache {
         }
     }
 
+    /// A number that nobody else has.
+    pub(crate) fn edition(&self) -> u64 {
+        self.editions.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// `holds` says whether the keys that verified a token are still in use.
     pub(crate) fn get(
         &self,
         credential: &Credential<'_>,
         now: UnixSeconds,
+        editions: Editions,
         holds: impl FnOnce(Stamp) -> bool,
     ) -> Option<Result<Arc<Identity>, Denied>> {
         let fingerprint = self.fingerprints.of(credential);
@@ -183,8 +205,9 @@ impl Cache {
             if !known.is_of(credential) {
                 return None;
             }
-            let current =
-                lately(known.since, now, IDENTITY_SECONDS) && known.stamp.is_none_or(holds);
+            let current = known.settings == editions.settings
+                && lately(known.since, now, IDENTITY_SECONDS)
+                && known.stamp.is_none_or(holds);
             let ended = known.identity.until.is_some_and(|until| now >= until);
             return current.then_some(match ended {
                 true => Err(Denied::Expired),
@@ -192,7 +215,14 @@ impl Cache {
             });
         }
         let refused = self.refused.get(&fingerprint)?;
-        lately(refused.since, now, REFUSAL_SECONDS).then_some(Err(refused.why))
+        let current = refused.keys == editions.keys && lately(refused.since, now, REFUSAL_SECONDS);
+        current.then_some(Err(refused.why))
+    }
+
+    /// Whether it was good when somebody verified it last.
+    pub(crate) fn was_good(&self, credential: &Credential<'_>) -> bool {
+        let known = self.known.peek(&self.fingerprints.of(credential));
+        known.is_some_and(|known| known.is_of(credential))
     }
 
     pub(crate) fn keep(
@@ -201,11 +231,13 @@ impl Cache {
         since: UnixSeconds,
         answer: &Result<Arc<Identity>, Denied>,
         stamp: Option<Stamp>,
+        editions: Editions,
     ) {
         match answer {
             Ok(identity) => self.known.insert(
                 self.fingerprints.of(credential),
                 Known {
+                    settings: editions.settings,
                     identity: Arc::clone(identity),
                     since,
                     stamp,
@@ -214,10 +246,16 @@ impl Cache {
             Err(why) if why.keeps() => {
                 let fingerprint = self.fingerprints.of(credential);
                 self.known.remove(&fingerprint);
-                self.refused
-                    .insert(fingerprint, Refused { why: *why, since });
+                let refused = Refused {
+                    keys: editions.keys,
+                    why: *why,
+                    since,
+                };
+                self.refused.insert(fingerprint, refused);
             }
-            Err(_) => (),
+            // It says nothing about the credential.
+            Err(Denied::KeysUnavailable(_)) => (),
+            Err(_) => drop(self.known.remove(&self.fingerprints.of(credential))),
         }
     }
 

@@ -67,11 +67,17 @@ impl Authority {
     }
 
     /// The new keys are in place before the old ones' tokens are forgotten: a token verified in between is by the new.
-    pub(crate) fn set_keys(&self, keys: Arc<KeySet>) {
+    /// Whether they are others than before.
+    pub(crate) fn set_keys(&self, keys: Arc<KeySet>) -> bool {
         let before = self.keys.swap(Some(Arc::clone(&keys)));
-        if before.is_some_and(|before| !keys.includes(&before)) {
+        let Some(before) = before else {
+            return true;
+        };
+        let lost = !keys.includes(&before);
+        if lost {
             self.generation.fetch_add(1, Ordering::Release);
         }
+        lost || !before.includes(&keys)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Editions};
 use crate::credential::{CREDENTIAL_BYTES_MAX, Credential, Kind};
 use crate::denied::Denied;
 use crate::identity::{Class, Identity, Method, UnixSeconds};
@@ -18,20 +19,47 @@ use crate::tenant::is_tenant;
 /// Verifies credentials, and remembers.
 pub struct Verifier {
     tables: Tables,
-    cache: Cache,
+    cache: Arc<Cache>,
+    entries: usize,
+    /// Its answers bear it.
+    edition: u64,
+    /// Its refusals bear it: another one since keys changed.
+    keys_edition: AtomicU64,
 }
 
 impl Verifier {
     /// From settings, or with every mistake in them.
     ///
-    /// After a change of settings make a new one with the same seed, and give it the keys of the one before: see
-    /// [`Self::keys`].
+    /// After a change of settings make another with the same seed by [`Self::renewed`], and give it the keys of the
+    /// one before: see [`Self::keys`].
     pub fn new(settings: Settings, seed: &Seed) -> Result<Self, Vec<SettingsError>> {
+        Self::with(settings, seed, None)
+    }
+
+    /// Another for other settings. It verifies everybody anew, and knows who was good before: [`Self::was_good`].
+    pub fn renewed(&self, settings: Settings, seed: &Seed) -> Result<Self, Vec<SettingsError>> {
+        Self::with(settings, seed, Some(self))
+    }
+
+    fn with(
+        settings: Settings,
+        seed: &Seed,
+        before: Option<&Self>,
+    ) -> Result<Self, Vec<SettingsError>> {
         let entries = settings.cache_entries.0;
         let tables = Tables::new(settings, seed)?;
+        let before = before.filter(|before| before.entries == entries);
+        let cache = match before {
+            Some(before) => before.cache.clone(),
+            None => Arc::new(Cache::new(seed, entries)),
+        };
+        let edition = cache.edition();
         Ok(Self {
             tables,
-            cache: Cache::new(seed, entries),
+            cache,
+            entries,
+            edition,
+            keys_edition: AtomicU64::new(edition),
         })
     }
 
@@ -56,7 +84,13 @@ impl Verifier {
             return Some(Err(denied));
         }
         let holds = |stamp| self.tables.authorities.holds(stamp);
-        self.cache.get(&credential, now, holds)
+        self.cache.get(&credential, now, self.editions(), holds)
+    }
+
+    /// Whether it was good when it was last verified, under whatever settings and keys: who shows it again is no
+    /// stranger, and not to be charged. Good is only what [`Self::verify`] says now; what it refuses was never good.
+    pub fn was_good(&self, credential: Credential<'_>) -> bool {
+        self.cache.was_good(&credential)
     }
 
     /// The answer, found by verifying, which costs up to a signature: to be charged to the source beforehand.
@@ -66,18 +100,23 @@ impl Verifier {
         now: UnixSeconds,
     ) -> Result<Arc<Identity>, Denied> {
         worth_a_look(&credential)?;
+        // Before the keys are: if these change meanwhile, a refusal is as old as they are.
+        let editions = self.editions();
         let (answer, stamp) = match self.decide(&credential, now) {
             Ok((identity, stamp)) => (Ok(identity), stamp),
             Err(denied) => (Err(denied), None),
         };
-        self.cache.keep(&credential, now, &answer, stamp);
+        self.cache.keep(&credential, now, &answer, stamp, editions);
         answer
     }
 
-    /// Takes over an issuer's keys; what keys verified that are gone is verified anew.
+    /// Takes over an issuer's keys; what keys verified that are gone is verified anew, and so is what was refused, if
+    /// they are others than before.
     pub fn set_keys(&self, issuer: IssuerId, keys: Arc<KeySet>) {
-        if let Some(authority) = self.tables.authorities.get(issuer) {
-            authority.set_keys(keys);
+        let authority = self.tables.authorities.get(issuer);
+        if authority.is_some_and(|authority| authority.set_keys(keys)) {
+            let edition = self.cache.edition();
+            self.keys_edition.store(edition, Ordering::Release);
         }
     }
 
@@ -100,6 +139,13 @@ impl Verifier {
     /// How many identities and how many refusals are remembered.
     pub fn remembered(&self) -> (usize, usize) {
         self.cache.len()
+    }
+
+    fn editions(&self) -> Editions {
+        Editions {
+            settings: self.edition,
+            keys: self.keys_edition.load(Ordering::Acquire),
+        }
     }
 
     fn decide(&self, credential: &Credential<'_>, now: UnixSeconds) -> Answer {

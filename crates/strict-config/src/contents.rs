@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::diff::Change;
-use crate::read::open;
+use crate::read::open_regular;
 use crate::shape::Reload;
 
 /// In bytes: beyond this only the length of a file counts. Nobody names so much on purpose.
@@ -49,7 +49,7 @@ impl Contents {
     pub(crate) fn of(files: Vec<(String, PathBuf)>) -> Self {
         let read = |(key, path): (String, PathBuf)| {
             let stamp = Stamp::of(&path);
-            let digest = open(&path).and_then(digest).ok();
+            let digest = open_regular(&path).and_then(digest).ok();
             Named {
                 key,
                 path,
@@ -90,12 +90,9 @@ impl Contents {
 }
 
 fn digest(file: File) -> io::Result<u64> {
-    let about = file.metadata()?;
-    if !about.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
+    let length = file.metadata()?.len();
     let mut hashed = Hashed(DefaultHasher::new());
-    hashed.0.write_u64(about.len());
+    hashed.0.write_u64(length);
     io::copy(&mut file.take(MOST), &mut hashed)?;
     Ok(hashed.0.finish())
 }

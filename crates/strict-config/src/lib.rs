@@ -61,7 +61,7 @@ pub use diff::{Change, restart_needed};
 pub use document::{Loaded, redact};
 pub use load::{ConfigText, Loader, Sources, load};
 pub use mistake::{Excerpt, Mistake, Mistakes, Origin};
-pub use read::{MAX_FILE_BYTES, SourceFile, read_file};
+pub use read::{MAX_FILE_BYTES, SourceFile, open_regular, read_file};
 pub use reference::{KeyDoc, reference};
 pub use report::Report;
 pub use secret::Secret;

@@ -70,8 +70,17 @@ pub fn read_file(path: &Path) -> Result<SourceFile, Mistakes> {
     Ok(SourceFile::new(path, text))
 }
 
+/// Opens a file that holds something, without waiting: no directory, no device, no pipe.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let file = open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
 /// Without waiting: a pipe nobody writes to would otherwise hold up the start for ever.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)

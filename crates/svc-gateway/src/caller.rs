@@ -10,9 +10,8 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue};
 use http_rules::forward::{Trail, client_address, is_trusted};
-use passport::{Credential, Denied, Identity, Offered, Seed, Verifier, credential_of};
+use passport::{Credential, Denied, Identity, Offered, Verifier, credential_of};
 
-use crate::config::GatewayText;
 use crate::heads::Heads;
 use crate::plan::{Plan, Terms};
 use crate::quota::address_key;
@@ -95,12 +94,7 @@ impl Caller {
     }
 }
 
-/// The one who verifies, if the config says how.
-pub(crate) fn verifier(text: &GatewayText, seed: &Seed) -> Result<Option<Arc<Verifier>>, String> {
-    settings::verifier(text, seed)
-}
-
-pub(crate) use settings::root_secret;
+pub(crate) use settings::{root_secret, verifier};
 
 /// All that is to be seen of who asks.
 #[derive(Clone, Copy)]
@@ -112,7 +106,7 @@ pub(crate) struct Sight<'a> {
     pub(crate) now: Duration,
 }
 
-/// Sees who is asking. A credential that was seen before costs nothing; another one is verified after its source was
+/// Sees who is asking. A credential that was good before costs nothing; another one is verified after its source was
 /// charged for it, so that nobody draws on another's share by claiming to be them.
 pub(crate) fn recognise(plan: &Plan, who: Sight<'_>, required: bool) -> Result<Caller, Refusal> {
     let Origin { address, trusted } = who.from;
@@ -199,8 +193,10 @@ fn verified(
     let known = match verifier.cached(credential, seconds) {
         Some(known) => known,
         None => {
-            // The word of a trusted hop is taken as it is: there is nothing to verify.
-            if !matches!(credential, Credential::TrustedHeader(_)) {
+            // The word of a trusted hop is taken as it is: there is nothing to verify. Who was good before is verified
+            // again for reasons of ours.
+            let by_word = matches!(credential, Credential::TrustedHeader(_));
+            if !by_word && !verifier.was_good(credential) {
                 let charged = plan
                     .quotas
                     .verifications

@@ -1,5 +1,8 @@
 //! The keys of an identity provider: fetched again and again in the background, the last good ones kept.
 
+use std::io::Read;
+use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +38,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Time an unchanged file is looked at again.
 const FILE_EVERY: Duration = Duration::from_secs(5);
 
+/// A file that is being read.
+type Reading = Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;
+
 /// The keys of one identity provider, and when they are fetched.
 pub(crate) struct Keys {
     text: JwtText,
@@ -53,6 +59,11 @@ impl Keys {
             state: Lock::new(&STATE, state),
             wanted: Notify::new(),
         })
+    }
+
+    /// Whether they are fetched as this says.
+    pub(crate) fn are_by(&self, text: &JwtText) -> bool {
+        self.text == *text
     }
 
     /// Under another config: keys that come from where they came from serve on, whether or not they can be fetched.
@@ -98,13 +109,14 @@ impl Keys {
 
     /// Fetches for as long as it is polled.
     pub(crate) async fn refresh(&self, shared: &Shared, verifier: &Verifier) {
+        let mut reading = None;
         loop {
             let due = shared.timeline.instant(self.state.lock().next_fetch());
             tokio::select! {
                 () = tokio::time::sleep_until(due) => {}
                 () = self.wanted.notified() => {}
             }
-            let fetched = self.fetch(shared).await;
+            let fetched = self.fetch(shared, &mut reading).await;
             let (now, roll) = (shared.timeline.now(), fastrand::u64(..));
             match fetched.and_then(|text| KeySet::parse(&text).map_err(|error| error.to_string())) {
                 Ok(keys) => {
@@ -123,20 +135,26 @@ impl Keys {
         }
     }
 
-    async fn fetch(&self, shared: &Shared) -> Result<Vec<u8>, String> {
-        let read = match (&self.text.jwks_file, &self.text.jwks_url) {
-            (Some(file), _) => {
-                let file = file.clone();
-                let read = shared.blocking.run(move || std::fs::read(file)).await;
-                return read
-                    .map_err(|reject| reject.to_string())?
-                    .map_err(|error| error.to_string());
+    /// A file that is not read in time is waited for again the next time: it takes one thread, however long.
+    async fn fetch(
+        &self,
+        shared: &Shared,
+        reading: &mut Option<Reading>,
+    ) -> Result<Vec<u8>, String> {
+        let fetched = async {
+            match (&self.text.jwks_file, &self.text.jwks_url) {
+                (Some(file), _) => {
+                    let under_way = reading.get_or_insert_with(|| read(shared, file.clone()));
+                    let read = under_way.await;
+                    *reading = None;
+                    read
+                }
+                (None, Some(url)) => self.get(shared, url).await,
+                (None, None) => Err("nothing says where the keys are".to_owned()),
             }
-            (None, Some(url)) => self.get(shared, url),
-            (None, None) => return Err("nothing says where the keys are".to_owned()),
         };
-        match tokio::time::timeout(PATIENCE, read).await {
-            Ok(read) => read,
+        match tokio::time::timeout(PATIENCE, fetched).await {
+            Ok(fetched) => fetched,
             Err(_late) => Err("no answer in time".to_owned()),
         }
     }
@@ -161,6 +179,23 @@ impl Keys {
         pool.end().await;
         answer
     }
+}
+
+fn read(shared: &Shared, file: String) -> Reading {
+    let blocking = shared.blocking.clone();
+    Box::pin(async move {
+        let read = blocking.run(move || read_bounded(Path::new(&file))).await;
+        read.map_err(|reject| reject.to_string())?
+            .map_err(|error| error.to_string())
+    })
+}
+
+/// A byte more than there may be tells that there are too many.
+fn read_bounded(file: &Path) -> std::io::Result<Vec<u8>> {
+    let (file, mut bytes) = (strict_config::open_regular(file)?, Vec::new());
+    file.take(KEY_SET_BYTES_MAX as u64 + 1)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Where a URL leads: what is asked for, and whom; or why it leads nowhere.
@@ -220,4 +255,23 @@ async fn ask(pool: &Pool, uri: &Uri) -> Result<Vec<u8>, String> {
         .await;
     let body = body.map_err(|error| error.to_string())?;
     Ok(body.to_bytes().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: GW-12
+    #[test]
+    fn no_more_is_read_of_a_file_than_keys_may_have() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("jwks.json");
+        let file = std::fs::File::create(&path).unwrap();
+        file.set_len(8 << 20).unwrap();
+        assert_eq!(read_bounded(&path).unwrap().len(), KEY_SET_BYTES_MAX + 1);
+        std::fs::write(&path, "{}").unwrap();
+        assert_eq!(read_bounded(&path).unwrap(), b"{}");
+        let directory = read_bounded(directory.path()).unwrap_err();
+        assert!(directory.to_string().contains("regular"), "{directory}");
+    }
 }

@@ -122,12 +122,7 @@ impl Plan {
         before.inspect(|before| before.show());
         let (backends, renewals) = Backend::all(shared, text, before)?;
         let text = with_shorthand(text);
-        let (verifier, keys) = match before {
-            Some(before) if before.has_same_identities(&text) => {
-                (before.verifier.clone(), before.keys.clone())
-            }
-            _ => identities(shared, &text, before)?,
-        };
+        let (verifier, keys) = identities(shared, &text.identity, before)?;
         let now = shared.timeline.now();
         let quotas = Quotas::new(&text.quota, before.map(|before| &*before.quotas), now);
         let routes = text.routes.iter().enumerate();
@@ -193,10 +188,6 @@ impl Plan {
         self.tenant_header.as_ref().unwrap_or(&TENANT_HEADER)
     }
 
-    fn has_same_identities(&self, text: &GatewayText) -> bool {
-        self.text.identity == text.identity && self.text.tenants == text.tenants
-    }
-
     /// An upstream by name.
     pub(crate) fn backend(&self, name: &str) -> Option<&Arc<Backend>> {
         self.backends.iter().find(|backend| backend.name == name)
@@ -218,16 +209,18 @@ type Identities = (Option<Arc<Verifier>>, Option<Arc<Keys>>);
 
 fn identities(
     shared: &Shared,
-    text: &GatewayText,
+    text: &IdentityText,
     before: Option<&Plan>,
 ) -> Result<Identities, String> {
-    let verifier = crate::caller::verifier(text, &shared.seed)?;
-    let (Some(jwt), Some(new)) = (&text.identity.jwt, &verifier) else {
+    let known = before.and_then(|before| Some((&before.text.identity, before.verifier.as_ref()?)));
+    let verifier = crate::caller::verifier(text, &shared.seed, known)?;
+    let (Some(jwt), Some(new)) = (&text.jwt, &verifier) else {
         return Ok((verifier, None));
     };
     let now = shared.timeline.now();
     let known = before.and_then(|before| before.keys.as_ref().zip(before.verifier.as_ref()));
     let keys = match known {
+        Some((keys, old)) if Arc::ptr_eq(old, new) && keys.are_by(jwt) => keys.clone(),
         Some((keys, old)) => keys.renewed(jwt, (old, new), now),
         None => Keys::new(jwt, now),
     };

@@ -4,14 +4,14 @@ use std::future::poll_fn;
 use std::io;
 
 use rustls::server::{Accepted, Acceptor, UnbufferedServerConnection};
-use rustls::{Error, PeerIncompatible};
+use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 
 use super::duct::Duct;
 use super::hello;
 use super::session::{Session, invalid};
-use super::{Tls, TlsFacts};
+use super::{Tls, TlsFacts, is_resumed};
 
 /// Bytes of a hello: those of the longest message there may be.
 const MOST_OF_A_HELLO: usize = 64 * 1024;
@@ -39,14 +39,37 @@ pub(crate) async fn shake_hands<IO: AsyncRead + AsyncWrite + Unpin>(
     drop(accepted);
     let session = UnbufferedServerConnection::new(config).map_err(invalid)?;
     let mut session = Box::new(Session::new(duct, session));
-    let mut went = session.go_on();
+    let mut verified = false;
+    let mut went = go_on(&mut session, tls, &mut verified);
     drop(turn);
     while !poll_fn(|cx| session.poll_wait(&mut went, cx)).await? {
         let _turn = turns.acquire().await.map_err(io::Error::other)?;
-        went = session.go_on();
+        went = go_on(&mut session, tls, &mut verified);
     }
     let facts = TlsFacts::new(session.agreed(), name);
     Ok((session, facts))
+}
+
+/// Goes on. Who takes up a session and may no longer is told so before it is told anything else.
+fn go_on<IO: AsyncRead + AsyncWrite + Unpin>(
+    session: &mut Session<IO>,
+    tls: &Tls,
+    verified: &mut bool,
+) -> io::Result<()> {
+    session.go_on()?;
+    if *verified || !is_resumed(session.agreed()) {
+        return Ok(());
+    }
+    *verified = true;
+    tls.verify_again(session.agreed()).map_err(|error| {
+        let why = match &error {
+            Error::InvalidCertificate(why) => why.clone(),
+            _ => CertificateError::ApplicationVerificationFailure,
+        };
+        let alert = u8::from(AlertDescription::from(why));
+        session.refuse(&[ALERT, 3, 3, 0, 2, FATAL, alert]);
+        invalid(error)
+    })
 }
 
 /// The hello, which stays with what came: the session begins with it once more.
@@ -82,3 +105,6 @@ async fn hear_hello<IO: AsyncRead + AsyncWrite + Unpin>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

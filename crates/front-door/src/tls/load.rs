@@ -155,6 +155,7 @@ pub(super) fn load(files: &TlsFiles) -> Result<Tls, TlsError> {
     Ok(Tls {
         config: maker.config(files.key_exchange)?,
         hybrid,
+        clients: maker.clients,
         names: maker.listed,
         vouchers,
     })

@@ -90,6 +90,12 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Session<IO> {
         self.turn(&Errand::Nothing, None).map(drop)
     }
 
+    /// Has the peer told this instead of what would have been said, which was nothing so far in the clear.
+    pub(super) fn refuse(&mut self, alert: &[u8]) {
+        self.broken = true;
+        self.duct.outgoing = alert.to_vec();
+    }
+
     /// Ready when there is something to go on with, or nothing left to agree on, which is true then. `went` is what
     /// came of going on.
     pub(super) fn poll_wait(

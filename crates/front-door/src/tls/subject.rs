@@ -5,7 +5,8 @@ use rustls::pki_types::CertificateDer;
 /// Whom a client's certificate is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
-    /// The subject, as in `CN=billing,O=Example`; parts of kinds that have no short name are left out.
+    /// The subject as RFC 4514 writes it: `CN=billing,O=Example`, and `2.5.4.5=#130137` for a part of a kind that has no
+    /// name there. Empty for one that nobody could read.
     pub subject: String,
     /// DNS names.
     pub dns_names: Vec<String>,
@@ -18,7 +19,7 @@ impl ClientCertificate {
     pub(super) fn read(certificate: &CertificateDer<'_>) -> Option<Self> {
         let certificate = webpki::EndEntityCert::try_from(certificate).ok()?;
         Some(Self {
-            subject: subject(certificate.subject()),
+            subject: subject(certificate.subject()).unwrap_or_default(),
             dns_names: certificate.valid_dns_names().map(str::to_owned).collect(),
             uris: certificate.valid_uri_names().map(str::to_owned).collect(),
         })
@@ -28,55 +29,105 @@ impl ClientCertificate {
 const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 const OBJECT_ID: u8 = 0x06;
+/// What texts of names are encoded as whose bytes are those of UTF-8: UTF8String, NumericString, PrintableString,
+/// TeletexString as far as anybody used it, IA5String, VisibleString.
+const TEXTS: [u8; 6] = [0x0c, 0x12, 0x13, 0x14, 0x16, 0x1a];
 
-/// The parts of a distinguished name that people use, as RFC 4514 writes them: the last one first.
-fn subject(name: &[u8]) -> String {
+/// A distinguished name as RFC 4514 writes it: the last part first, and none left out, since one that is left out makes
+/// two who differ in it the same. Nothing for what is no name.
+fn subject(name: &[u8]) -> Option<String> {
     let mut parts = Vec::new();
-    let mut sets = Der(name);
-    while let Some((SET, set)) = sets.next() {
-        let mut pairs = Der(set);
-        let mut together = Vec::new();
-        while let Some((SEQUENCE, pair)) = pairs.next() {
-            let mut pair = Der(pair);
-            let kind = pair.next().and_then(|(tag, id)| short(tag, id));
-            if let (Some(kind), Some((_, value))) = (kind, pair.next()) {
-                together.push(format!("{kind}={}", escaped(value)));
-            }
-        }
-        if !together.is_empty() {
-            parts.push(together.join("+"));
-        }
+    for set in all(SET, name)? {
+        let together: Option<Vec<_>> = all(SEQUENCE, set)?.into_iter().map(part).collect();
+        let together = together.filter(|together| !together.is_empty())?;
+        parts.push(together.join("+"));
     }
     parts.reverse();
-    parts.join(",")
+    Some(parts.join(","))
 }
 
-fn short(tag: u8, id: &[u8]) -> Option<&'static str> {
-    if tag != OBJECT_ID {
+/// A kind and its value, which is written as it is encoded where it cannot be written as text.
+fn part(pair: &[u8]) -> Option<String> {
+    let mut pair = Der(pair);
+    let (_, kind) = pair.next().filter(|(tag, _)| *tag == OBJECT_ID)?;
+    let encoded = pair.0;
+    let (tag, value) = pair.next().filter(|_| !encoded.is_empty())?;
+    if !pair.0.is_empty() {
         return None;
     }
+    let name = short(kind);
+    let text = name.filter(|_| TEXTS.contains(&tag));
+    let text = text.and_then(|_| escaped(std::str::from_utf8(value).ok()?));
+    let name = name.map_or_else(|| dotted(kind), |name| Some(name.to_owned()))?;
+    Some(match text {
+        Some(text) => format!("{name}={text}"),
+        None => format!("{name}=#{}", hex(encoded)),
+    })
+}
+
+/// The kinds that have a name in RFC 4514.
+fn short(id: &[u8]) -> Option<&'static str> {
     Some(match id {
         [0x55, 4, 3] => "CN",
         [0x55, 4, 6] => "C",
         [0x55, 4, 7] => "L",
         [0x55, 4, 8] => "ST",
+        [0x55, 4, 9] => "STREET",
         [0x55, 4, 10] => "O",
         [0x55, 4, 11] => "OU",
+        [0x09, 0x92, 0x26, 0x89, 0x93, 0xf2, 0x2c, 0x64, 1, 25] => "DC",
+        [0x09, 0x92, 0x26, 0x89, 0x93, 0xf2, 0x2c, 0x64, 1, 1] => "UID",
         _ => return None,
     })
 }
 
-/// A value that cannot be mistaken for several: RFC 4514, with everything escaped that could end a part.
-fn escaped(value: &[u8]) -> String {
+/// The numbers of an object id, with dots between.
+fn dotted(id: &[u8]) -> Option<String> {
+    let (mut numbers, mut number) = (Vec::new(), 0_u128);
+    for byte in id {
+        number = number.checked_mul(128)? + u128::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            numbers.push(number);
+            number = 0;
+        }
+    }
+    id.last().filter(|last| **last & 0x80 == 0)?;
+    // The first two are one: there are no more than forty below 0 and 1.
+    let first = (numbers[0] / 40).min(2);
+    numbers[0] -= first * 40;
+    let dotted = numbers.iter().map(|number| format!(".{number}"));
+    Some(format!("{first}{}", dotted.collect::<String>()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A value that cannot be mistaken for several, nor for one that is no text: RFC 4514, with everything escaped that could
+/// end a part. Nothing for one that cannot be printed.
+fn escaped(value: &str) -> Option<String> {
     let mut text = String::new();
-    for symbol in String::from_utf8_lossy(value).chars() {
+    let last = value.len().saturating_sub(1);
+    for (at, symbol) in value.char_indices() {
         match symbol {
             ',' | '+' | '"' | '\\' | '<' | '>' | ';' | '=' => text.extend(['\\', symbol]),
-            symbol if symbol.is_control() => text.push('\u{fffd}'),
+            '#' if at == 0 => text.push_str("\\#"),
+            ' ' if at == 0 || at == last => text.push_str("\\ "),
+            symbol if symbol.is_control() => return None,
             symbol => text.push(symbol),
         }
     }
-    text
+    Some(text)
+}
+
+/// All that is in these bytes, if there is nothing but values of this kind.
+fn all(kind: u8, bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let (mut values, mut found) = (Der(bytes), Vec::new());
+    while !values.0.is_empty() {
+        let (_, value) = values.next().filter(|(tag, _)| *tag == kind)?;
+        found.push(value);
+    }
+    Some(found)
 }
 
 /// Values of DER, one after another.
@@ -105,26 +156,4 @@ impl<'a> Iterator for Der<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_subject_is_written_the_last_part_first_and_cannot_be_forged_by_its_values() {
-        let part = |kind: u8, value: &str| {
-            let mut pair = vec![OBJECT_ID, 3, 0x55, 4, kind, 0x0c, value.len() as u8];
-            pair.extend_from_slice(value.as_bytes());
-            let mut set = vec![SET, pair.len() as u8 + 2, SEQUENCE, pair.len() as u8];
-            set.append(&mut pair);
-            set
-        };
-        let name = [part(10, "Example"), part(5, "serial"), part(3, "a,O=Other")].concat();
-        assert_eq!(subject(&name), "CN=a\\,O\\=Other,O=Example");
-        assert_eq!(subject(&name[..name.len() - 1]), "O=Example", "cut off");
-        assert_eq!(subject(&[0x31, 0x84]), "");
-        let (unit, name) = (part(11, "one"), part(3, "two"));
-        let together = [&unit[2..], &name[2..]].concat();
-        let set = [&[SET, together.len() as u8][..], &together].concat();
-        let name = [part(10, "Example"), set].concat();
-        assert_eq!(subject(&name), "OU=one+CN=two,O=Example");
-    }
-}
+mod tests;

@@ -3,6 +3,10 @@ use crate::identity::{Class, Method};
 use crate::limits::Limits;
 
 const NOW: UnixSeconds = UnixSeconds(1_000);
+const ED: Editions = Editions {
+    settings: 0,
+    keys: 0,
+};
 
 fn identity(tags: usize) -> Arc<Identity> {
     Arc::new(Identity {
@@ -43,17 +47,18 @@ fn fingerprints_differ_by_text_kind_and_seed() {
 fn a_name_is_never_taken_for_another_of_the_same_fingerprint() {
     let cache = cache(8);
     let acme = Credential::TrustedHeader("acme");
-    cache.keep(&acme, NOW, &Ok(identity(0)), None);
-    assert!(matches!(cache.get(&acme, NOW, |_| true), Some(Ok(_))));
+    cache.keep(&acme, NOW, &Ok(identity(0)), None, ED);
+    assert!(matches!(cache.get(&acme, NOW, ED, |_| true), Some(Ok(_))));
 
     let other = Credential::TrustedHeader("other");
     let known = Known {
+        settings: 0,
         identity: identity(0),
         since: NOW,
         stamp: None,
     };
     cache.known.insert(cache.fingerprints.of(&other), known);
-    assert!(cache.get(&other, NOW, |_| true).is_none());
+    assert!(cache.get(&other, NOW, ED, |_| true).is_none());
 }
 
 #[test]
@@ -62,8 +67,8 @@ fn heavy_identities_take_the_room_of_several() {
     for number in 0..10_000 {
         let text = number.to_string();
         let credential = Credential::ApiKey(&text);
-        light.keep(&credential, NOW, &Ok(identity(0)), None);
-        heavy.keep(&credential, NOW, &Ok(identity(60)), None);
+        light.keep(&credential, NOW, &Ok(identity(0)), None, ED);
+        heavy.keep(&credential, NOW, &Ok(identity(60)), None, ED);
     }
     let room = 256 * ENTRY_BYTES as u64;
     assert!(light.known.weight() <= room && heavy.known.weight() <= room);
@@ -80,14 +85,14 @@ fn heavy_identities_take_the_room_of_several() {
 fn who_comes_often_stays_while_strangers_pass() {
     let cache = cache(256);
     let regular = Credential::ApiKey("regular");
-    cache.keep(&regular, NOW, &Ok(identity(0)), None);
+    cache.keep(&regular, NOW, &Ok(identity(0)), None, ED);
     for number in 0..100_000 {
         assert!(
-            cache.get(&regular, NOW, |_| true).is_some(),
+            cache.get(&regular, NOW, ED, |_| true).is_some(),
             "after {number}"
         );
         let text = number.to_string();
-        cache.keep(&Credential::ApiKey(&text), NOW, &Ok(identity(0)), None);
+        cache.keep(&Credential::ApiKey(&text), NOW, &Ok(identity(0)), None, ED);
     }
 }
 
@@ -95,10 +100,10 @@ fn who_comes_often_stays_while_strangers_pass() {
 fn a_refusal_takes_the_place_of_what_was_known() {
     let cache = cache(8);
     let credential = Credential::ApiKey("a");
-    cache.keep(&credential, NOW, &Ok(identity(0)), None);
-    cache.keep(&credential, NOW, &Err(Denied::Expired), None);
+    cache.keep(&credential, NOW, &Ok(identity(0)), None, ED);
+    cache.keep(&credential, NOW, &Err(Denied::Expired), None, ED);
     assert_eq!(
-        cache.get(&credential, NOW, |_| true),
+        cache.get(&credential, NOW, ED, |_| true),
         Some(Err(Denied::Expired))
     );
     assert_eq!(cache.len(), (0, 1));

@@ -63,6 +63,8 @@ fn what_is_no_regular_file_is_refused_without_waiting_for_it() {
     // SAFETY: `name` is a valid C string that outlives the call.
     assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
     assert!(refusal_of(&pipe).contains("is not a regular file"));
+    assert!(open_regular(&pipe).is_err() && open_regular(dir.path()).is_err());
+    assert!(open_regular(written(b"key = 1\n").path()).is_ok());
 }
 
 // req: KN-13

@@ -7,16 +7,26 @@ use passport::{
     Verifier,
 };
 
-use crate::config::{ClassName, GatewayText, JwtText, PassportText};
+use crate::config::{ClassName, IdentityText, JwtText, PassportText};
 use crate::metrics::CLASSES;
 
-pub(super) fn verifier(text: &GatewayText, seed: &Seed) -> Result<Option<Arc<Verifier>>, String> {
-    let identity = &text.identity;
+/// The one who verifies, if the config says how: the one there was, if that says the same.
+pub(crate) fn verifier(
+    identity: &IdentityText,
+    seed: &Seed,
+    before: Option<(&IdentityText, &Arc<Verifier>)>,
+) -> Result<Option<Arc<Verifier>>, String> {
     if !identity.has_means() {
         return Ok(None);
     }
-    let standing = |tenant: &str, tags: &[String]| Standing {
-        class: class_of(text, tenant).to_owned(),
+    if let Some((known, verifier)) = before
+        && matters(known) == matters(identity)
+    {
+        return Ok(Some(verifier.clone()));
+    }
+    // Tenants that the config knows are of the class it says there, whatever they show.
+    let standing = |tags: &[String]| Standing {
+        class: word(ClassName::Authed).to_owned(),
         tags: tags.to_vec(),
     };
     let mut settings = Settings {
@@ -30,7 +40,7 @@ pub(super) fn verifier(text: &GatewayText, seed: &Seed) -> Result<Option<Arc<Ver
                 .parse::<KeyHash>()
                 .map_err(|error| error.to_string())?,
             tenant: key.tenant.clone(),
-            standing: standing(&key.tenant, &key.tags),
+            standing: standing(&key.tags),
             until: None,
         });
     }
@@ -38,21 +48,39 @@ pub(super) fn verifier(text: &GatewayText, seed: &Seed) -> Result<Option<Arc<Ver
         settings.subjects.push(Subject {
             name: subject.subject.clone(),
             tenant: subject.tenant.clone(),
-            standing: standing(&subject.tenant, &subject.tags),
+            standing: standing(&subject.tags),
         });
     }
     settings.issuers.extend(identity.jwt.as_ref().map(issuer));
     if let Some(passport) = &identity.passport {
         settings.roots.push(passport.root()?);
     }
-    settings.trusted_header = identity.tenant_header.as_ref().map(|_| standing("", &[]));
-    match Verifier::new(settings, seed) {
+    settings.trusted_header = identity.tenant_header.as_ref().map(|_| standing(&[]));
+    let made = match before {
+        Some((_, verifier)) => verifier.renewed(settings, seed),
+        None => Verifier::new(settings, seed),
+    };
+    match made {
         Ok(verifier) => Ok(Some(Arc::new(verifier))),
         Err(errors) => Err(errors
             .iter()
             .map(ToString::to_string)
             .collect::<Vec<_>>()
             .join("; ")),
+    }
+}
+
+/// What of it says who is good: whatever else changes, nobody has to be verified anew.
+fn matters(identity: &IdentityText) -> IdentityText {
+    IdentityText {
+        required: false,
+        key_header: None,
+        tenant_header: identity.tenant_header.as_ref().map(|_| String::new()),
+        jwt: identity.jwt.as_ref().map(|jwt| JwtText {
+            refresh_s: 0,
+            ..jwt.clone()
+        }),
+        ..identity.clone()
     }
 }
 
@@ -91,11 +119,6 @@ fn issuer(jwt: &JwtText) -> Issuer {
             word(ClassName::Authed),
         )
     }
-}
-
-fn class_of(text: &GatewayText, tenant: &str) -> &'static str {
-    let known = text.tenants.get(tenant);
-    word(known.map_or(ClassName::Authed, |tenant| tenant.class))
 }
 
 fn word(class: ClassName) -> &'static str {

@@ -47,7 +47,7 @@ impl IdentityText {
 #[serde(deny_unknown_fields)]
 pub struct SubjectText {
     /// The first DNS name it is made out to (SAN), else its first URI; of one without either the whole subject, as RFC
-    /// 4514 writes it: `CN=billing,O=Example`.
+    /// 4514 writes it: `CN=billing,O=Example`, with `2.5.4.5=#130137` for a part of a kind that has no name there.
     #[schemars(length(min = 1, max = 255))]
     pub subject: String,
     /// The tenant.
