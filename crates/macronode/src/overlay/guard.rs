@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use front_door::{ClientCertificate, Visit};
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use http_rules::authority::Authority;
+use kernel::admin::is_local;
 use strict_config::Secret;
 
 use super::config::{OverlayText, Role};
@@ -125,8 +126,7 @@ fn bearer(value: &str) -> Option<&str> {
 
 /// A page in a browser can have its own name lead to this machine; it cannot ask by the machine's address.
 fn local(authority: &Authority<'_>) -> Result<(), Refusal> {
-    let host = authority.host.trim_matches(['[', ']']);
-    match host.eq_ignore_ascii_case("localhost") || host.parse::<std::net::IpAddr>().is_ok() {
+    match is_local(&authority.host) {
         true => Ok(()),
         false => Err(Refusal::Misdirected),
     }
