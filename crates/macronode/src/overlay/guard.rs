@@ -21,6 +21,19 @@ pub(crate) struct Guard {
     certificates: BTreeMap<String, Role>,
 }
 
+/// Who may not, where they are known, and why not.
+#[derive(Debug)]
+pub(crate) struct Turned {
+    pub(crate) who: Option<Who>,
+    pub(crate) why: Refusal,
+}
+
+impl From<Refusal> for Turned {
+    fn from(why: Refusal) -> Self {
+        Self { who: None, why }
+    }
+}
+
 /// Who asks, as the log knows them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Who {
@@ -47,7 +60,7 @@ impl Guard {
         headers: &HeaderMap,
         authority: &Authority<'_>,
         visit: &Visit,
-    ) -> Result<Who, Refusal> {
+    ) -> Result<Who, Turned> {
         let who = match self.identify(headers, visit)? {
             Some(who) => who,
             None if need == Role::Read && visit.local.ip().is_loopback() => {
@@ -57,15 +70,15 @@ impl Guard {
                     role: Role::Read,
                 }
             }
-            None => return Err(Refusal::Unauthorized),
+            None => return Err(Refusal::Unauthorized.into()),
         };
-        if who.role < need {
-            return Err(Refusal::Forbidden);
-        }
-        if need == Role::Operate && is_cross_site(headers) {
-            return Err(Refusal::CrossSite);
-        }
-        Ok(who)
+        let why = match need {
+            _ if who.role < need => Refusal::Forbidden,
+            Role::Operate if is_cross_site(headers) => Refusal::CrossSite,
+            _ => return Ok(who),
+        };
+        let who = Some(who);
+        Err(Turned { who, why })
     }
 
     /// Whoever shows a token is judged by it alone, right or wrong; a certificate counts where none is shown.
