@@ -266,8 +266,8 @@ impl Handler for Admin {
     }
 }
 
-/// Whether this host of a request stands for the machine itself. A page in a browser can have its own name lead here; it
-/// cannot ask by the machine's address.
+/// Whether this host of a request stands for the machine itself. A page in a browser can have its own name lead here;
+/// it cannot ask by the machine's address.
 pub fn is_local(host: &str) -> bool {
     let host = host.trim_matches(['[', ']']);
     host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok()

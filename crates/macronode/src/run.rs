@@ -34,8 +34,8 @@ const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// Runs a node until it has stopped.
 pub(crate) fn run(args: &RunArgs) -> Exit {
-    // Before any thread, which would take a signal that nobody hears yet, and before anything that takes time: to be told
-    // to reload or to hand over is no reason to end.
+    // Before any thread, which would take a signal that nobody hears yet, and before anything that takes time: to be
+    // told to reload or to hand over is no reason to end.
     let held = match Held::hold() {
         Ok(held) => held,
         Err(error) => return cannot_start(format_args!("cannot hold signals: {error}")),
