@@ -5,8 +5,10 @@
     reason = "a test that cannot go on fails where it stands"
 )]
 
+use std::io::Write as _;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::time::{Duration, Instant};
 
 use e2e::gateway::{Gateway, PATIENCE, program, to};
 use e2e::wait::eventually;
@@ -269,4 +271,52 @@ async fn who_is_told_to_end_while_a_successor_starts_ends_with_it() {
         tokio::net::TcpStream::connect(gateway.door).await.is_err()
     })
     .await;
+}
+
+// req: KN-05, KN-08
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_asked_of_a_node_that_still_reads_its_config_is_done_when_it_can_be() {
+    let issued = rcgen::generate_simple_self_signed(["a.test".to_owned()]).unwrap();
+    let files = tempfile::tempdir().unwrap();
+    let (pipe, whole) = (files.path().join("ca.pem"), files.path().join("whole.pem"));
+    let section = format!(
+        "[[gateway.routes]]\nupstream = \"main\"\n[gateway.upstreams.main]\n\
+         endpoints = [\"https://127.0.0.1:1\"]\nca = {pipe:?}\n"
+    );
+    for signal in [libc::SIGHUP, libc::SIGUSR2] {
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        std::fs::write(&whole, issued.cert.pem()).unwrap();
+        let process = program(&section).start().unwrap();
+        // Until it is written to and closed, the node waits for what it holds.
+        let until = Instant::now() + PATIENCE;
+        let written = loop {
+            assert!(Instant::now() < until, "the node does not read the file");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            let mut options = std::fs::OpenOptions::new();
+            options.write(true).custom_flags(libc::O_NONBLOCK);
+            let Ok(mut opened) = options.open(&pipe) else {
+                continue;
+            };
+            process.signal(signal).unwrap();
+            // Who only glanced at it has gone by then.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            if opened.write_all(issued.cert.pem().as_bytes()).is_ok() {
+                break opened;
+            }
+        };
+        std::fs::rename(&whole, &pipe).unwrap();
+        drop(written);
+        let announced = process.announced(e2e::START).await.unwrap();
+        let gateway = Gateway {
+            admin: announced["admin"],
+            door: announced["gateway.http"],
+            process,
+        };
+        if signal == libc::SIGUSR2 {
+            let _successor = Successor::of(&gateway).await;
+            assert!(gateway.process.wait_exit(PATIENCE).await.unwrap().success());
+        }
+        std::fs::remove_file(&pipe).unwrap();
+    }
 }

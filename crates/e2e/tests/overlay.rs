@@ -195,11 +195,29 @@ async fn what_is_set_by_hand_is_shown_recorded_and_gone_with_the_next_config() {
 
     let refused = node.ask("POST", "/v1/reload", Some(READER), "").await;
     assert_eq!(refused.status, 403);
+    let unknown = node.ask("POST", "/v1/reload", Some("none-of-those"), "");
+    assert_eq!(unknown.await.status, 401);
+    let bearer = format!("Bearer {OPERATOR}");
+    let host = node.door.to_string();
+    let send = async |path, header| {
+        let headers = [("authorization", &*bearer), header];
+        let request = request_bytes("POST", &host, path, &headers, b"");
+        let answer = http::exchange(node.door, &request, PATIENCE).await;
+        answer.unwrap().status
+    };
+    assert_eq!(
+        send("/v1/drain", ("sec-fetch-site", "cross-site")).await,
+        403
+    );
+    assert_eq!(send("/v1/purge", ("content-length", "4194305")).await, 413);
     let lines = [
         ("token ops", "set-weight", "gold", "done"),
         ("token ops", "set-limit", "api", "done"),
         ("token ops", "set-limit", &*opcode, "done"),
-        ("nobody known", "reload", "", "forbidden"),
+        ("token look", "reload", "", "forbidden"),
+        ("nobody known", "reload", "", "bad-token"),
+        ("token ops", "drain", "", "cross-site"),
+        ("token ops", "purge", "", "body-too-large"),
     ];
     eventually("each is in the log", PATIENCE, async || {
         let told = log::events(&node.process);

@@ -56,6 +56,26 @@ impl Manager {
         );
     }
 
+    /// Who is told to be the service from now on.
+    fn main_pid(&self) -> i32 {
+        let until = Instant::now() + START;
+        while Instant::now() < until {
+            let told = self.told(Duration::from_millis(50), "never told");
+            let pid = told.iter().find_map(|line| line.strip_prefix("MAINPID="));
+            if let Some(pid) = pid {
+                return pid.parse().expect("a number");
+            }
+        }
+        panic!("no MAINPID");
+    }
+
+    /// Reads what was told so far.
+    fn forget(&self) {
+        self.socket.set_nonblocking(true).expect("a socket");
+        while self.socket.recv(&mut [0; 4096]).is_ok() {}
+        self.socket.set_nonblocking(false).expect("a socket");
+    }
+
     fn count(&self, within: Duration, line: &str) -> usize {
         let told = self.told(within, "never told");
         told.iter().filter(|told| *told == line).count()
@@ -148,6 +168,37 @@ async fn a_watchdog_of_another_process_or_of_no_time_is_left_alone() {
         assert_eq!(pings, 0, "pid {pid:?}, {micros} µs");
         assert_eq!(ends(&process).await, Some(0));
     }
+}
+
+// req: KN-08, GW-16
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_watchdog_of_a_process_that_hands_over_hears_from_its_successor() {
+    let manager = Manager::listen();
+    // As systemd does it: the watchdog is for the process that it starts, by number.
+    let named = "WATCHDOG_PID=$$ exec \"$0\" \"$@\"";
+    let program = Program::new("sh").unwrap().args(["-c", named]);
+    let program = program
+        .arg(e2e::binary())
+        .args(["run", "--demo", "kernel", "--runtime", &e2e::runtime()])
+        .args(["--set", "admin.listen=127.0.0.1:0"])
+        .args(["--set", "demo.listen=127.0.0.1:0", "--set", "demo.rate=0"]);
+    let process = manager
+        .hears(program)
+        .env("WATCHDOG_USEC", "400000")
+        .start()
+        .unwrap();
+    manager.wait_for("READY=1");
+    manager.wait_for("WATCHDOG=1");
+    assert!(process.signal(libc::SIGUSR2).unwrap());
+    let successor = manager.main_pid();
+    let ended = process.wait_exit(Duration::from_secs(30)).await.unwrap();
+    assert_eq!(ended.code(), Some(0));
+    // What the first one said is read; from here on only its successor speaks.
+    manager.forget();
+    manager.wait_for("WATCHDOG=1");
+    // SAFETY: a plain system call; the successor runs until this test ends it.
+    unsafe { libc::kill(successor, libc::SIGTERM) };
+    manager.wait_for("STOPPING=1");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

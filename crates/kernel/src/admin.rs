@@ -1,11 +1,13 @@
 //! The admin server: metrics, health, readiness, version, status; drain, reload and what services
 //! do, for who has the token.
 
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
+use http::uri::Authority;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -119,11 +121,16 @@ impl Admin {
     }
 
     fn get(&self, route: &Route, request: &Request<Incoming>) -> Answer {
-        if self.guarded
-            && !route.is_probe()
+        if !route.is_probe()
             && let Err(why) = self.authorize(request)
         {
-            return self.rejections.answer(Reject::UNAUTHORIZED, why);
+            if self.guarded {
+                return self.rejections.answer(Reject::UNAUTHORIZED, why);
+            }
+            if !is_asked_locally(request) {
+                let why = "without the token, ask by the address of admin.listen or by localhost";
+                return self.rejections.answer(Reject::MISDIRECTED, why);
+            }
         }
         match route.path {
             "/metrics" => text(OPENMETRICS, self.kernel.registry.render()),
@@ -257,6 +264,23 @@ impl Handler for Admin {
             _ => self.unknown(path),
         }
     }
+}
+
+/// Whether this host of a request stands for the machine itself. A page in a browser can have its own name lead here;
+/// it cannot ask by the machine's address.
+pub fn is_local(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok()
+}
+
+/// Every host it is asked by is local. One that names none comes from no browser.
+fn is_asked_locally(request: &Request<Incoming>) -> bool {
+    let target = request.uri().host().map(is_local);
+    let named = request.headers().get_all(HOST).iter();
+    let named = named.map(|host| {
+        Authority::try_from(host.as_bytes()).is_ok_and(|authority| is_local(authority.host()))
+    });
+    target.into_iter().chain(named).all(|local| local)
 }
 
 fn json_answer(value: Value) -> Answer {

@@ -47,6 +47,7 @@ impl Reject {
         Reject::NOT_FOUND,
         Reject::METHOD_NOT_ALLOWED,
         Reject::UNAUTHORIZED,
+        Reject::MISDIRECTED,
         Reject::BAD_REQUEST,
         Reject::INTERNAL,
     ];
@@ -64,6 +65,11 @@ impl Reject {
     pub const UNAUTHORIZED: Reject = Reject::Rejected {
         reason: "unauthorized",
         status: 401,
+    };
+    /// The host that was asked for is not this one.
+    pub const MISDIRECTED: Reject = Reject::Rejected {
+        reason: "misdirected",
+        status: 421,
     };
     /// The request makes no sense.
     pub const BAD_REQUEST: Reject = Reject::Rejected {

@@ -21,7 +21,8 @@ pub enum Asked {
 /// The signals the node listens to, kept back while nobody is there to hear them.
 ///
 /// Between the moment a handler is set and the one it knows what to do, it would take a signal and lose it; and who
-/// waits for signals does not hear those that came before. What is kept back comes when all of it stands.
+/// waits for signals does not hear those that came before. What is kept back comes when all of it stands; who never
+/// comes to listen ends for a reason of its own, and none of them takes its place.
 pub struct Held {
     /// They are kept back from the thread that asked for it, and from those it starts.
     of_this_thread: PhantomData<*const ()>,
@@ -34,13 +35,6 @@ impl Held {
         Ok(Self {
             of_this_thread: PhantomData,
         })
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        // It was allowed to keep them back, so it is allowed not to.
-        let _released = mask(libc::SIG_UNBLOCK);
     }
 }
 
@@ -85,7 +79,8 @@ impl Signals {
             hangup: hangup?,
             hand_over: hand_over?,
         };
-        drop(held);
+        let Held { of_this_thread: _ } = held;
+        mask(libc::SIG_UNBLOCK)?;
         Ok(heard)
     }
 

@@ -21,6 +21,9 @@ pub(crate) const PREDECESSOR: &str = "MACRONODE_PREDECESSOR";
 /// Where a successor learns which address its predecessor was asked to listen at, for each socket.
 pub(crate) const ASKED: &str = "MACRONODE_LISTENED";
 
+/// Which process systemd's watchdog wants to hear from; without it, whoever reads this.
+const WATCHDOG_PID: &str = "WATCHDOG_PID";
+
 /// How long a successor may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often is looked whether it still lives.
@@ -87,6 +90,11 @@ impl Handover {
             .env(ASKED, asked.join(" "))
             .env_remove("LISTEN_PID")
             .env(PREDECESSOR, format!("@{predecessor}"));
+        // A watchdog that waits for this process waits for the next one from then on; one of another process does not.
+        let ours = std::process::id().to_string();
+        if std::env::var(WATCHDOG_PID).is_ok_and(|pid| pid == ours) {
+            command.env_remove(WATCHDOG_PID);
+        }
         bequeath(&mut command, raw);
         command.spawn()
     }

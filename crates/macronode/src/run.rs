@@ -34,6 +34,12 @@ const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// Runs a node until it has stopped.
 pub(crate) fn run(args: &RunArgs) -> Exit {
+    // Before any thread, which would take a signal that nobody hears yet, and before anything that takes time: to be
+    // told to reload or to hand over is no reason to end.
+    let held = match Held::hold() {
+        Ok(held) => held,
+        Err(error) => return cannot_start(format_args!("cannot hold signals: {error}")),
+    };
     let args = args.config();
     let loaded = match load_config(&args) {
         Ok(loaded) => loaded,
@@ -59,11 +65,6 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     let lacks = match amnesia::begin(&loaded.text) {
         Ok(lacks) => lacks,
         Err(lacks) => return cannot_start(format_args!("{lacks}")),
-    };
-    // Before any thread: it would take a signal that nobody hears yet.
-    let held = match Held::hold() {
-        Ok(held) => held,
-        Err(error) => return cannot_start(format_args!("cannot hold signals: {error}")),
     };
     let runtime = match runtime(&loaded.text) {
         Ok(runtime) => runtime,

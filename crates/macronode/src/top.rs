@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use kernel::clock;
+use kernel::signals::{Held, Signals};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -13,17 +14,21 @@ use crate::exit::Exit;
 use crate::operate::{Node, with_node};
 use crate::table::{plain, table};
 use keys::Keys;
+use screen::Screen;
 
 mod keys;
+mod screen;
 
 /// How often the node is looked at.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Shows the gateway until stopped, by `q` where it is shown on a terminal, or once.
+/// Shows the gateway until stopped, by `q` or a signal where it is shown on a terminal, or once.
 pub(crate) fn top(args: &TopArgs) -> Exit {
     let refresh = std::io::stdout().is_terminal() && !args.once && !args.json;
     with_node(&args.node, async |node: &Node| {
         let keys = refresh.then(|| Keys::hear(std::io::stdin())).flatten();
+        let mut screen = None;
+        let mut signals = refresh.then(signals).flatten();
         let mut due = tokio::time::interval(EVERY);
         let mut before: Option<(Instant, Value)> = None;
         loop {
@@ -33,24 +38,43 @@ pub(crate) fn top(args: &TopArgs) -> Exit {
                     None => std::future::pending().await,
                 }
             };
-            tokio::select! {
-                _ = due.tick() => {}
+            let told = async {
+                match &mut signals {
+                    Some(signals) => signals.next().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let look = async {
+                due.tick().await;
+                gateway(node).await
+            };
+            let view = tokio::select! {
+                view = look => view?,
                 () = farewell => return Ok(Exit::Ok),
-            }
-            let (view, at) = (gateway(node).await?, clock::now());
+                _ = told => return Ok(Exit::Ok),
+            };
+            let at = clock::now();
             let since = before.as_ref();
             let since = since.map(|(then, view)| (view, (at - *then).as_secs_f64()));
-            let text = match args.json {
-                true => format!("{view}\n"),
-                false => page(&view, since, args.tenants),
-            };
-            show(&text, refresh);
+            match (args.json, refresh) {
+                (true, _) => say(&format!("{view}\n")),
+                (false, true) => {
+                    let screen = screen.get_or_insert_with(Screen::enter);
+                    screen.show(&page(&view, since, args.tenants));
+                }
+                (false, false) => say(&page(&view, since, args.tenants).join("\n")),
+            }
             if args.once {
                 return Ok(Exit::Ok);
             }
             before = Some((at, view));
         }
     })
+}
+
+/// What would end this process at once, and leave the terminal as it is. Without them it goes as well.
+fn signals() -> Option<Signals> {
+    Signals::listen(Held::hold().ok()?).ok()
 }
 
 async fn gateway(node: &Node) -> Result<Value, Trouble> {
@@ -64,37 +88,35 @@ async fn gateway(node: &Node) -> Result<Value, Trouble> {
     }
 }
 
-/// On a terminal each page takes the place of the one before; elsewhere they follow one another.
-fn show(text: &str, refresh: bool) {
+/// One look after another.
+fn say(text: &str) {
     let mut out = std::io::stdout().lock();
-    let written = match refresh {
-        true => {
-            let text = text.replace('\n', "\x1b[K\n");
-            write!(out, "\x1b[H{text}\x1b[J")
-        }
-        false => writeln!(out, "{text}"),
-    };
+    let written = writeln!(out, "{text}");
     let _nobody_reads = written.and_then(|()| out.flush()).is_err();
 }
 
-/// One look; with an earlier one counts are per second, without they are totals.
-fn page(view: &Value, since: Option<(&Value, f64)>, most: usize) -> String {
+/// One look: a line of its own, then the tables, what matters most first. With an earlier look counts are per second,
+/// without they are totals.
+fn page(view: &Value, since: Option<(&Value, f64)>, most: usize) -> Vec<String> {
     let look = Look { view, since };
-    format!(
-        "{} of {} requests at once, {} streams{}\n\n{}\n{}\n{}\n{}",
-        view["inflight"],
-        view["inflight_limit"],
-        view["streams"],
+    let headline = format!(
+        "{} of {} requests at once, {} streams{}\n",
+        text(&view["inflight"]),
+        text(&view["inflight_limit"]),
+        text(&view["streams"]),
         if since.is_some() {
             "; per second"
         } else {
             "; in all"
         },
+    );
+    vec![
+        headline,
         look.tenants(most),
         look.routes(),
         look.upstreams(),
         look.endpoints(),
-    )
+    ]
 }
 
 struct Look<'a> {
@@ -123,7 +145,7 @@ impl Look<'_> {
             let why = refused
                 .iter()
                 .take(3)
-                .map(|(reason, count)| format!("{reason} {}", short(*count)));
+                .map(|(reason, count)| format!("{} {}", plain(reason), short(*count)));
             let busiest = list(&tenant["queues"])
                 .iter()
                 .max_by_key(|queue| queue["waiting"].as_u64());

@@ -217,6 +217,65 @@ async fn beyond_loopback_only_probes_are_open() {
     }
 }
 
+/// The status of a read by this host, with these headers.
+async fn read_by(desk: &Desk, host: &str, path: &str, headers: &[(&str, &str)]) -> u16 {
+    let mut all = vec![("host", host), ("connection", "close")];
+    all.extend(headers);
+    let fields: String = all
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
+    let request = format!("GET {path} HTTP/1.1\r\n{fields}\r\n");
+    let answer = http::exchange(desk.address, request.as_bytes(), Duration::from_secs(5));
+    answer.await.unwrap().status
+}
+
+// req: ND-09
+#[tokio::test]
+async fn a_page_whose_name_leads_here_reads_nothing() {
+    let desk = desk(Some("s3cret")).await;
+    let here = desk.address.to_string();
+    for host in [
+        &*here,
+        "localhost",
+        "LOCALHOST:9600",
+        "[::1]:9600",
+        "10.1.2.3",
+    ] {
+        assert_eq!(read_by(&desk, host, "/status", &[]).await, 200, "{host}");
+    }
+    let strange = [
+        "evil.test",
+        "evil.test:9600",
+        "localhost.evil.test",
+        "",
+        "a@b",
+    ];
+    for host in strange {
+        for path in ["/status", "/metrics", "/weather", "/openapi.json"] {
+            let status = read_by(&desk, host, path, &[]).await;
+            assert_eq!(status, 421, "{path} by {host:?}");
+        }
+        // Who balances load knows the node by whatever name.
+        assert_eq!(read_by(&desk, host, "/readyz", &[]).await, 200, "{host:?}");
+        let token = ("authorization", "Bearer s3cret");
+        assert_eq!(read_by(&desk, host, "/status", &[token]).await, 200);
+    }
+    let twice = read_by(&desk, &here, "/status", &[("host", "evil.test")]).await;
+    assert_eq!(twice, 421);
+    let target = read_by(&desk, &here, "http://evil.test/status", &[]).await;
+    assert_eq!(target, 421);
+}
+
+// req: ND-09
+#[tokio::test]
+async fn beyond_loopback_the_token_opens_by_any_name() {
+    let desk = desk_with(Some("s3cret"), true).await;
+    let token = ("authorization", "Bearer s3cret");
+    assert_eq!(read_by(&desk, "node.test", "/status", &[token]).await, 200);
+    assert_eq!(read_by(&desk, "node.test", "/status", &[]).await, 401);
+}
+
 // req: KN-08, KN-11
 #[tokio::test]
 async fn the_admin_server_answers_until_everything_else_has_ended() {

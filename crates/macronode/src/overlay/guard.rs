@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use front_door::{ClientCertificate, Visit};
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use http_rules::authority::Authority;
+use kernel::admin::is_local;
 use strict_config::Secret;
 
 use super::config::{OverlayText, Role};
@@ -18,6 +19,19 @@ static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 pub(crate) struct Guard {
     tokens: Vec<(String, Role, Secret)>,
     certificates: BTreeMap<String, Role>,
+}
+
+/// Who may not, where they are known, and why not.
+#[derive(Debug)]
+pub(crate) struct Turned {
+    pub(crate) who: Option<Who>,
+    pub(crate) why: Refusal,
+}
+
+impl From<Refusal> for Turned {
+    fn from(why: Refusal) -> Self {
+        Self { who: None, why }
+    }
 }
 
 /// Who asks, as the log knows them.
@@ -46,7 +60,7 @@ impl Guard {
         headers: &HeaderMap,
         authority: &Authority<'_>,
         visit: &Visit,
-    ) -> Result<Who, Refusal> {
+    ) -> Result<Who, Turned> {
         let who = match self.identify(headers, visit)? {
             Some(who) => who,
             None if need == Role::Read && visit.local.ip().is_loopback() => {
@@ -56,15 +70,15 @@ impl Guard {
                     role: Role::Read,
                 }
             }
-            None => return Err(Refusal::Unauthorized),
+            None => return Err(Refusal::Unauthorized.into()),
         };
-        if who.role < need {
-            return Err(Refusal::Forbidden);
-        }
-        if need == Role::Operate && is_cross_site(headers) {
-            return Err(Refusal::CrossSite);
-        }
-        Ok(who)
+        let why = match need {
+            _ if who.role < need => Refusal::Forbidden,
+            Role::Operate if is_cross_site(headers) => Refusal::CrossSite,
+            _ => return Ok(who),
+        };
+        let who = Some(who);
+        Err(Turned { who, why })
     }
 
     /// Whoever shows a token is judged by it alone, right or wrong; a certificate counts where none is shown.
@@ -125,8 +139,7 @@ fn bearer(value: &str) -> Option<&str> {
 
 /// A page in a browser can have its own name lead to this machine; it cannot ask by the machine's address.
 fn local(authority: &Authority<'_>) -> Result<(), Refusal> {
-    let host = authority.host.trim_matches(['[', ']']);
-    match host.eq_ignore_ascii_case("localhost") || host.parse::<std::net::IpAddr>().is_ok() {
+    match is_local(&authority.host) {
         true => Ok(()),
         false => Err(Refusal::Misdirected),
     }

@@ -15,7 +15,7 @@ use super::Overlay;
 use super::body::OverlayBody;
 use super::config::Role;
 use super::events::{self, Listener};
-use super::guard::Who;
+use super::guard::{Turned, Who};
 use super::reject::Refusal;
 use super::respond;
 use super::routes::{self, Deed, Found};
@@ -63,39 +63,51 @@ where
 {
     let authority = read(parts, visit)?;
     let found = routes::find(&parts.method, parts.uri.path())?;
-    let route = found.route;
     overlay.metrics.asked(found.index);
     let front = overlay.front.load();
     let admitted = front
         .guard
-        .admit(route.need, &parts.headers, &authority, visit);
-    let who = admitted.inspect_err(|refusal| {
-        record(&found, None, visit, id, Err(refusal));
-    })?;
-    if body.size_hint().lower() > front.body_bytes {
-        return Err(Refusal::BodyTooLarge);
-    }
-    let now = overlay.desk.kernel.timeline.now();
-    let lease = overlay.gates.enter(found.index, now).await?;
+        .admit(found.route.need, &parts.headers, &authority, visit);
+    let body_bytes = front.body_bytes;
+    drop(front);
+    let (who, why) = match admitted {
+        Ok(who) => (Some(who), None),
+        Err(Turned { who, why }) => (who, Some(why)),
+    };
+    let mut what = String::new();
     let asked = Asked {
         found,
         parts,
         body,
-        body_bytes: front.body_bytes,
+        body_bytes,
     };
-    drop(front);
-    let mut what = String::new();
-    let done = perform(overlay, asked, lease, &mut what);
-    let done = tokio::time::timeout(route.deadline, done).await;
-    let done = done.unwrap_or(Err(Refusal::Deadline));
-    record(
-        &found,
-        Some((&who, &what)),
-        visit,
-        id,
-        done.as_ref().map(|_| ()),
-    );
+    let done = match why {
+        Some(why) => Err(why),
+        None => attend(overlay, asked, &mut what).await,
+    };
+    let result = done.as_ref().map(|_| ());
+    record(&found, who.as_ref(), &what, visit, id, result);
     done
+}
+
+/// What somebody asks who may: in its gate, within its deadline.
+async fn attend<B>(
+    overlay: &Overlay,
+    asked: Asked<'_, B>,
+    what: &mut String,
+) -> Result<Response<OverlayBody>, Refusal>
+where
+    B: Body<Data = Bytes, Error: Into<Refusal>> + Unpin,
+{
+    if asked.body.size_hint().lower() > asked.body_bytes {
+        return Err(Refusal::BodyTooLarge);
+    }
+    let Found { index, route, .. } = asked.found;
+    let now = overlay.desk.kernel.timeline.now();
+    let lease = overlay.gates.enter(index, now).await?;
+    let done = perform(overlay, asked, lease, what);
+    let done = tokio::time::timeout(route.deadline, done).await;
+    done.unwrap_or(Err(Refusal::Deadline))
 }
 
 /// The head can be read in one way only, and is meant for us.
@@ -244,7 +256,8 @@ fn unescaped(segment: &str) -> Option<String> {
 /// One line for each change of the node, done or refused: who, what, and never by which token.
 fn record(
     found: &Found<'_>,
-    asked: Option<(&Who, &str)>,
+    who: Option<&Who>,
+    what: &str,
     visit: &Visit,
     id: &HeaderValue,
     done: Result<(), &Refusal>,
@@ -255,11 +268,11 @@ fn record(
     tracing::info!(
         target: "audit",
         id = id.to_str().unwrap_or(""),
-        who = asked.map_or("nobody known", |(who, _)| who.name.as_str()),
+        who = who.map_or("nobody known", |who| who.name.as_str()),
         client = %visit.peer.ip(),
         action = found.route.name,
         name = found.name,
-        what = asked.map_or("", |(_, what)| what),
+        what,
         result = done.map_or_else(Refusal::reason, |()| "done"),
     );
 }

@@ -40,7 +40,7 @@ fn cells<'a>(page: &'a str, first: &str) -> Vec<&'a str> {
 // req: GW-18
 #[test]
 fn one_look_shows_totals_and_the_share_where_most_waits() {
-    let page = page(&view(10, 500), None, 20);
+    let page = page(&view(10, 500), None, 20).join("\n");
     assert!(page.starts_with("7 of 4096 requests at once, 2 streams; in all\n"));
     let tenant = [
         "noi\\u{1b}sy",
@@ -77,7 +77,7 @@ fn one_look_shows_totals_and_the_share_where_most_waits() {
 #[test]
 fn a_second_look_shows_what_happened_each_second() {
     let (first, second) = (view(10, 500), view(40, 900));
-    let page = page(&second, Some((&first, 2.0)), 20);
+    let page = page(&second, Some((&first, 2.0)), 20).join("\n");
     assert_eq!(cells(&page, "noi")[7..], ["15", "200", "share-full 200"]);
     assert_eq!(cells(&page, "main")[1], "0");
 }
@@ -85,12 +85,12 @@ fn a_second_look_shows_what_happened_each_second() {
 #[test]
 fn a_count_that_began_anew_is_not_below_zero() {
     let (first, second) = (view(1_000, 500), view(4, 6));
-    let page = page(&second, Some((&first, 1.0)), 20);
+    let page = page(&second, Some((&first, 1.0)), 20).join("\n");
     assert_eq!(cells(&page, "noi")[7..9], ["4", "6"]);
 }
 
 #[test]
 fn only_so_many_tenants_are_shown_and_an_idle_gateway_says_so() {
-    let page = page(&view(1, 1), None, 0);
+    let page = page(&view(1, 1), None, 0).join("\n");
     assert!(page.contains("nobody had to wait or was refused"));
 }

@@ -67,7 +67,7 @@ fn bearing(values: &[&str]) -> HeaderMap {
 fn asked(need: Role, headers: &HeaderMap, host: &str, visit: &Visit) -> Result<String, Refusal> {
     let authority = Authority::parse(host).expect("a host");
     let who = guard().admit(need, headers, &authority, visit);
-    who.map(|who| who.name)
+    who.map(|who| who.name).map_err(|turned| turned.why)
 }
 
 const HERE: &str = "127.0.0.1:8660";
@@ -84,6 +84,27 @@ fn a_token_does_what_its_role_may_and_no_more() {
     assert_eq!(by(Role::Operate, &read), Err(Refusal::Forbidden));
     assert_eq!(by(Role::Read, &operate).as_deref(), Ok("token ops"));
     assert_eq!(by(Role::Operate, &operate).as_deref(), Ok("token ops"));
+}
+
+// req: ND-09
+#[test]
+fn who_is_known_and_may_not_is_told() {
+    let there = visit(THERE, None);
+    let authority = Authority::parse("node").unwrap();
+    let turned = |headers: &HeaderMap| {
+        let turned = guard().admit(Role::Operate, headers, &authority, &there);
+        let turned = turned.unwrap_err();
+        (turned.who.map(|who| who.name), turned.why)
+    };
+    let reader = bearing(&[&format!("Bearer {READ}")]);
+    let look = Some("token look".to_owned());
+    assert_eq!(turned(&reader), (look, Refusal::Forbidden));
+    let mut led = bearing(&[&format!("Bearer {OPERATE}")]);
+    led.insert(&FETCH_SITE, HeaderValue::from_static("cross-site"));
+    let ops = Some("token ops".to_owned());
+    assert_eq!(turned(&led), (ops, Refusal::CrossSite));
+    let stranger = bearing(&["Bearer none-of-those-there-are"]);
+    assert_eq!(turned(&stranger), (None, Refusal::BadToken));
 }
 
 // req: ND-09
