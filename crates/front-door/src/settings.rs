@@ -27,8 +27,8 @@ pub struct DoorSettings {
     pub head_bytes: usize,
     /// Bytes of an HTTP/2 header list.
     pub header_list_bytes: u32,
-    /// Bytes a request body has to bring in each second, on average over [`Timeouts::body`], and a peer has to take of an
-    /// answer, over [`Timeouts::write`]. The config reference names the number.
+    /// Bytes a request body has to bring in each second, on average over [`Timeouts::body`], and a peer has to take of
+    /// an answer, over [`Timeouts::write`]. The config reference names the number.
     pub body_bytes_per_second: u32,
     /// Certificates, if the door speaks TLS.
     pub tls: Option<Arc<Tls>>,

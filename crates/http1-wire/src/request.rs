@@ -194,8 +194,8 @@ fn request(head: &[u8], scan: &Scan, mut headers: HeaderMap) -> Result<Request, 
     })
 }
 
-/// `OPTIONS http://a` asks the whole of `a` as `OPTIONS *` does (RFC 9112 3.2.4), and `OPTIONS http://a/` one path of it:
-/// parsed, the two are the same.
+/// `OPTIONS http://a` asks the whole of `a` as `OPTIONS *` does (RFC 9112 3.2.4), and `OPTIONS http://a/` one path of
+/// it: parsed, the two are the same.
 fn about_all(uri: Uri, length: usize) -> Uri {
     let mut parts = uri.clone().into_parts();
     let (Some(scheme), Some(authority)) = (&parts.scheme, &parts.authority) else {

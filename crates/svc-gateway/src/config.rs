@@ -193,8 +193,8 @@ pub struct TimeoutsText {
     /// Until the answer begins, unless the route or the caller says less.
     #[schemars(range(min = 1, max = 3_600_000))]
     pub request_ms: u64,
-    /// Between two pieces of an upstream's answer. One whose length is known has to come at 240 bytes a second, too, over
-    /// this time.
+    /// Between two pieces of an upstream's answer. One whose length is known has to come at 240 bytes a second, too,
+    /// over this time.
     #[schemars(range(min = 10, max = 3_600_000))]
     pub upstream_ms: u64,
 }

@@ -129,8 +129,8 @@ impl Line {
             && self.inbox.is_empty()
     }
 
-    /// Whether more came than the answer promised. One that has no body promised nothing, and is right without what comes
-    /// behind it (RFC 9112 6.3).
+    /// Whether more came than the answer promised. One that has no body promised nothing, and is right without what
+    /// comes behind it (RFC 9112 6.3).
     pub(crate) fn spoke_out_of_turn(&self) -> bool {
         self.body.is_done() && !self.inbox.is_empty() && !self.bodiless
     }

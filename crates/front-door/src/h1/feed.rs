@@ -141,9 +141,9 @@ impl Feed {
         wire.poll_departed(cx).map(|()| Err(Gone))
     }
 
-    /// The answer begins: nobody has to be told to go on any more. Whether a next request can follow as things are: of a
-    /// body that nobody wants all has to be here, and of one that somebody may still let go of no more is to come than is
-    /// skipped then. Whether a body comes that its sender was not told to send is nobody's to say.
+    /// The answer begins: nobody has to be told to go on any more. Whether a next request can follow as things are: of
+    /// a body that nobody wants all has to be here, and of one that somebody may still let go of no more is to come
+    /// than is skipped then. Whether a body comes that its sender was not told to send is nobody's to say.
     pub(super) fn answered(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> bool {
         let untold = std::mem::take(&mut self.expects);
         if let Some(mail) = &self.mail

@@ -5,8 +5,8 @@ use rustls::pki_types::CertificateDer;
 /// Whom a client's certificate is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
-    /// The subject as RFC 4514 writes it: `CN=billing,O=Example`, and `2.5.4.5=#130137` for a part of a kind that has no
-    /// name there. Empty for one that nobody could read.
+    /// The subject as RFC 4514 writes it: `CN=billing,O=Example`, and `2.5.4.5=#130137` for a part of a kind that has
+    /// no name there. Empty for one that nobody could read.
     pub subject: String,
     /// DNS names.
     pub dns_names: Vec<String>,
@@ -103,8 +103,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A value that cannot be mistaken for several, nor for one that is no text: RFC 4514, with everything escaped that could
-/// end a part. Nothing for one that cannot be printed.
+/// A value that cannot be mistaken for several, nor for one that is no text: RFC 4514, with everything escaped that
+/// could end a part. Nothing for one that cannot be printed.
 fn escaped(value: &str) -> Option<String> {
     let mut text = String::new();
     let last = value.len().saturating_sub(1);
