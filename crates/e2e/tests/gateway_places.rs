@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use e2e::gateway::{Gateway, PATIENCE, TRUSTED, assert_refusal, to};
+use e2e::wait::eventually;
 use http_body_util::{BodyExt, Empty};
 use hyper::Request;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use testkit::http::{Connection, request_bytes};
+use testkit::load::{Load, Stream};
 use testkit::upstream::{Fault, Reply, Upstream, filler};
 use tokio::net::TcpStream;
 
@@ -271,4 +273,40 @@ async fn streams_of_several_connections_wait_for_places_that_become_more() {
         "{waits} waited, {served} served"
     );
     assert!(metrics.sum("upstream_limit", &[]) > 16.0, "it became more");
+}
+
+// req: GW-01, GW-07
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_for_a_place_finds_a_connection_that_no_stream_has() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set_default(Reply::default().delay(Duration::from_millis(20)));
+    let events = Reply::default().header("content-type", "text/event-stream");
+    let events = events.body("data: tick\n\n".repeat(15)).chunked();
+    upstream.set("/events", events.fault(Fault::Slow { bytes_per_s: 20 }));
+    let keys = "connections = 4\nlimit = 20";
+    let gateway = Gateway::start(&to(upstream.addr(), keys)).await;
+    let streams = async |expected: f64| {
+        eventually("they are streams", PATIENCE, async || {
+            gateway.metrics().await.sum("gateway_streams", &[]) == expected
+        })
+        .await;
+    };
+    let all_answered = async |least: u64| {
+        let load = Load::new(gateway.door).stream(Stream::new("get", 0.0));
+        let load = load.closed(10).duration(Duration::from_secs(1));
+        let report = load.timeout(PATIENCE).run().await;
+        let get = report.stream("get");
+        assert!(get.ok > least && get.ok == get.intended, "{report}");
+    };
+    let first = [(); 2].map(|()| asks(&gateway, "/events", "slow"));
+    let first = futures_util::future::join_all(first).await;
+    streams(2.0).await;
+    all_answered(30).await;
+    let more = [(); 2].map(|()| asks(&gateway, "/events", "slow"));
+    let more = futures_util::future::join_all(more).await;
+    streams(4.0).await;
+    assert_refusal(&gateway.get("/other").await, 503, "connections-full");
+    drop((first, more));
+    streams(0.0).await;
+    all_answered(90).await;
 }

@@ -307,3 +307,18 @@ async fn who_is_answered_before_all_of_a_body_was_sent_sends_it_and_may_ask_agai
     let told = hear(&mut client, "\r\n\r\nok").await;
     assert!(told.starts_with("HTTP/1.1 200"), "{told}");
 }
+
+// req: GW-04, GW-07
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_small_body_may_be_waited_for_however_many_streams_there_are() {
+    let upstream = Upstream::start().await.expect("a free port");
+    let limits = "[gateway.limits]\nstreams_in_all = 0\nstreams_per_tenant = 0\n";
+    let gateway = Gateway::start(&format!("{limits}{}", to(upstream.addr(), ""))).await;
+    let mut client = gateway.connect().await;
+    let request = http::request_bytes("POST", "gate.test", "/", &[], b"a body");
+    let (most, last) = request.split_at(request.len() - 3);
+    client.send(most).await.expect("it listens");
+    tokio::time::sleep(ms(50)).await;
+    let answer = client.exchange(last, PATIENCE).await.expect("an answer");
+    assert_eq!(answer.status, 200);
+}

@@ -228,7 +228,7 @@ where
                 false => After::Switched(promise),
             };
         }
-        let reads_on = seat.finish(&mut feed).await;
+        let reads_on = seat.finish(&mut feed, told.keeps).await;
         match told.keeps && reads_on && !seat.is_leaving() {
             true => After::Stays,
             false => After::Ends {

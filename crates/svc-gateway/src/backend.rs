@@ -1,7 +1,7 @@
 //! An upstream as the gateway keeps it: its endpoints, its places, its retry budget. Outlives configs that name it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use concurrency_gate::{BreakerConfig, Trip};
@@ -42,15 +42,45 @@ pub(crate) struct Lasting {
     pub(crate) budget: RetryBudget,
     pub(crate) timeline: Timeline,
     pub(crate) usual: Usual,
+    /// Connections that streams have, which hold no places.
+    by_streams: AtomicU32,
 }
 
 impl Lasting {
+    /// Connections that are left for requests where each needs one to itself.
+    fn room(&self) -> Option<u32> {
+        let room = u32::try_from(self.pool.room()?).unwrap_or(u32::MAX);
+        Some(room.saturating_sub(self.by_streams.load(Ordering::Relaxed)))
+    }
+
+    /// Whether a request that has a place finds a connection, sooner or later.
+    pub(crate) fn has_room(&self) -> bool {
+        self.room() != Some(0)
+    }
+
     /// Over HTTP/1 each request needs a connection to itself: more places than connections would have requests refused
     /// that could have waited for their turn.
     pub(crate) fn follow_room(&self) {
-        let room = self.pool.room();
-        let room = room.map(|room| u32::try_from(room).unwrap_or(u32::MAX));
-        self.slots.set_ceiling(room.unwrap_or(u32::MAX));
+        self.slots.set_ceiling(self.room().unwrap_or(u32::MAX));
+    }
+}
+
+/// A connection that goes on without a place, until this is dropped.
+pub(crate) struct Kept(Arc<Lasting>);
+
+impl Kept {
+    /// Said before the place is free: whoever gets that is to find a connection.
+    pub(crate) fn begin(body: &Arc<Lasting>) -> Self {
+        body.by_streams.fetch_add(1, Ordering::Relaxed);
+        body.follow_room();
+        Self(body.clone())
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.0.by_streams.fetch_sub(1, Ordering::Relaxed);
+        self.0.follow_room();
     }
 }
 
@@ -139,6 +169,7 @@ impl Backend {
                     budget: RetryBudget::default(),
                     timeline: shared.timeline,
                     usual: Usual::default(),
+                    by_streams: AtomicU32::new(0),
                 });
                 body.follow_room();
                 (body, None)

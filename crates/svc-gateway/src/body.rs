@@ -11,6 +11,7 @@ use http_rules::forward::{strip_call_trailers, strip_trailers};
 use tokio::time::{Instant, Sleep};
 use upstream::{Cause, Reply, SendError};
 
+use crate::heads::Heads;
 use crate::journey::Journey;
 use crate::reject::Refusal;
 use crate::respond::grpc;
@@ -188,7 +189,9 @@ impl Passing {
         let refusal = spoiled.as_ref().unwrap_or(&Refusal::UpstreamReset);
         self.journey.broke_off(refusal, failed);
         match spoiled {
-            Some(refusal) if self.is_call => Ok(Frame::trailers(grpc::end(&refusal))),
+            Some(refusal) if self.is_call && self.journey.heads.has(Heads::CALL) => {
+                Ok(Frame::trailers(grpc::end(&refusal)))
+            }
             Some(refusal) => Err(BrokenOff::Request(refusal.reason())),
             None => Err(BrokenOff::Upstream(error)),
         }

@@ -30,6 +30,10 @@ const BACKOFF: Backoff = Backoff {
 /// many, and has looked at nothing.
 const GOODBYES: u32 = 10;
 
+/// How often somebody with a place waits for a connection, for this long first and each time for twice as long.
+const TURNS: u32 = 6;
+const TURN: Duration = Duration::from_millis(1);
+
 /// A request as it is to be sent on.
 pub(crate) struct Call<'a> {
     /// Lent, unless a worker sends it: to be counted is not free.
@@ -151,14 +155,11 @@ impl Call<'_> {
         let body = &self.backend.body;
         body.budget.earn(body.timeline.at(self.begins));
         let mut tried = Tried::default();
-        let (mut tries, mut goodbyes) = (0, 0);
+        let (mut tries, mut goodbyes, mut turns) = (0, 0, 0);
         let mut connecting = None;
+        let mut now = self.begins;
         loop {
             tries += 1;
-            let now = match tries {
-                1 => self.begins,
-                _ => kernel::clock::now(),
-            };
             let failed = match self.attempt(now, &tried).await {
                 Attempt::Answered(answer) => {
                     return Outcome {
@@ -166,6 +167,11 @@ impl Call<'_> {
                         tries,
                         connecting,
                     };
+                }
+                Attempt::NoEndpoint(Refusal::ConnectionsFull) if self.is_worth_a_turn(turns) => {
+                    tokio::time::sleep(TURN * (1 << turns)).await;
+                    (turns, tries, now) = (turns + 1, tries - 1, kernel::clock::now());
+                    continue;
                 }
                 Attempt::NoEndpoint(refusal) => {
                     return Outcome {
@@ -209,7 +215,14 @@ impl Call<'_> {
                 tokio::time::sleep(pause).await;
             }
             self.say_what_is_left();
+            now = kernel::clock::now();
         }
+    }
+
+    /// There are no more places than connections, but one may be a moment late: that of an answer that was broken off,
+    /// or of a health check.
+    fn is_worth_a_turn(&self, turns: u32) -> bool {
+        turns < TURNS && self.backend.body.has_room()
     }
 
     /// An upstream that is told more time than there is works on for nobody. What a route says itself stands.

@@ -10,7 +10,7 @@ use http::{Method, Uri};
 use http_rules::trace::TraceContext;
 use upstream::Timing;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Kept};
 use crate::caller::{Caller, Origin};
 use crate::config::AccessLevel;
 use crate::gates::GateLease;
@@ -59,6 +59,7 @@ pub(crate) struct Journey {
     place: Option<Place>,
     lease: Option<GateLease>,
     stream: Option<Stream>,
+    kept: Option<Kept>,
     times: Times,
     status: u16,
     reason: &'static str,
@@ -125,6 +126,7 @@ impl Journey {
             place: None,
             lease: None,
             stream: None,
+            kept: None,
             times: Times::default(),
             status: 499,
             reason: "client-gone",
@@ -176,10 +178,10 @@ impl Journey {
     /// Its body is not here yet. Whoever waits for a client holds no place, which would stand empty, and counts as a
     /// stream of its tenant.
     pub(crate) fn waits_for_body(&mut self) -> Result<(), Refusal> {
-        let most = self.plan.streams;
         self.open_stream(Most {
-            of_tenant: most.of_tenant.max(LEAST_BODIES),
-            ..most
+            of_tenant: self.plan.streams.of_tenant.max(LEAST_BODIES),
+            // Requests of the node bound them all.
+            in_all: u32::MAX,
         })?;
         self.steps_back();
         if let Some(lease) = self.lease.take() {

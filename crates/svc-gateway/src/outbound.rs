@@ -122,7 +122,7 @@ pub(crate) fn call<'a>(
         verdict: taken.verdict,
         begins: plan.shared.timeline.instant(journey.seen),
         until: plan.shared.timeline.instant(until),
-        hasty: until.saturating_sub(journey.began) < route.enough(),
+        hasty: route.is_hasty(until.saturating_sub(journey.began)),
         hash,
     })
 }

@@ -94,6 +94,11 @@ impl Route {
     pub(crate) fn enough(&self) -> Duration {
         self.deadline / 10 * 9
     }
+
+    /// Whether who gives this much time gives less.
+    pub(crate) fn is_hasty(&self, left: Duration) -> bool {
+        left < self.enough()
+    }
 }
 
 /// Where a route leads.

@@ -103,7 +103,10 @@ async fn travel(
         return Ok(respond::nothing_said());
     }
     let backend = match &route.target {
-        Target::Upstreams(split) => split.choose(|| fastrand::u64(..)),
+        Target::Upstreams(split) => {
+            let hasty = route.is_hasty(until.saturating_sub(journey.began));
+            split.choose(|| fastrand::u64(..), hasty)
+        }
         Target::Redirect(redirect) => {
             return respond::elsewhere(route, redirect, &authority, parts, standing);
         }

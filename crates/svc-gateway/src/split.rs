@@ -18,13 +18,13 @@ impl Split {
 
     /// One of them, as often as its weight says. Where nobody may be asked, its share goes to the others. `draw` is any
     /// number.
-    pub(crate) fn choose(&self, draw: impl FnOnce() -> u64) -> &Arc<Backend> {
+    pub(crate) fn choose(&self, draw: impl FnOnce() -> u64, hasty: bool) -> &Arc<Backend> {
         if let [only] = &self.parts[..] {
             return only;
         }
         let is_well = |part: usize| {
             let pool = &self.parts[part].body.pool;
-            pool.may_be_asked(kernel::clock::now())
+            pool.may_be_asked(kernel::clock::now(), hasty)
         };
         &self.parts[choose(&self.weights, draw(), is_well)]
     }

@@ -219,9 +219,10 @@ impl Endpoint {
     }
 
     /// Whether there is sense in asking it: it is up, and its breaker lets somebody in.
-    pub(crate) fn may_be_asked(&self, now: Duration) -> bool {
+    pub(crate) fn may_be_asked(&self, now: Duration, hasty: bool) -> bool {
         let flags = self.flags();
-        flags & (DOWN | GONE) == 0 && (flags & GUARDED == 0 || self.record.lock().lets_in(now))
+        let is_let_in = || flags & GUARDED == 0 || self.record.lock().lets_in(now, hasty);
+        flags & (DOWN | GONE) == 0 && is_let_in()
     }
 
     pub(crate) fn is_guarded(&self) -> bool {

@@ -197,6 +197,9 @@ async fn open(
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(window)
         .max_header_list_size(head_bytes)
+        // Ends that the codec has to make itself, as of a 304 that says the length of what it stands for, are counted
+        // for as long as the connection lives, which would end for all streams on it.
+        .max_local_error_reset_streams(None)
         .handshake(TokioIo::new(io))
         .await;
     let (sender, connection) = opened.map_err(|error| {

@@ -186,10 +186,13 @@ impl Pool {
     }
 
     /// Whether there is anybody who may be asked. Who has all the connections it may have is only busy.
-    pub fn may_be_asked(&self, now: Instant) -> bool {
+    pub fn may_be_asked(&self, now: Instant, hasty: bool) -> bool {
         let at = now.saturating_duration_since(self.common.origin);
         let fleet = self.fleet.load();
-        fleet.endpoints.iter().any(|one| one.may_be_asked(at))
+        fleet
+            .endpoints
+            .iter()
+            .any(|one| one.may_be_asked(at, hasty))
     }
 
     /// How many requests can be under way at once at those that are well, where each needs a connection to itself.

@@ -177,9 +177,10 @@ impl Record {
     }
 
     /// Whether somebody may go, be it as a probe.
-    pub(crate) fn lets_in(&self, now: Duration) -> bool {
+    pub(crate) fn lets_in(&self, now: Duration, hasty: bool) -> bool {
         let open = matches!(self.state(), BreakerState::Open | BreakerState::HalfOpen);
-        !open || self.probe_at() <= now
+        let too_late = hasty && self.probing.is_some();
+        !open || !too_late && self.probe_at() <= now
     }
 
     /// How long who is refused should wait.

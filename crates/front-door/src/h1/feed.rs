@@ -157,11 +157,13 @@ impl Feed {
         !self.lost
     }
 
-    /// The answer has ended: the body may still be on its way. Whether a next request follows it.
+    /// The answer has ended: the body may still be on its way. Whether a next request follows it, which only where
+    /// the connection `keeps` is worth reading what nobody wants.
     pub(super) fn poll_end(
         &mut self,
         wire: &mut Wire,
         out: &mut Outbox,
+        keeps: bool,
         cx: &mut Context<'_>,
     ) -> Poll<bool> {
         while self.mail.is_some() {
@@ -172,6 +174,7 @@ impl Feed {
                 Poll::Pending => break,
             }
         }
+        self.lost |= !keeps && !self.body.is_done();
         if self.poll_skip(wire, cx).is_pending() {
             if !std::mem::replace(&mut self.ending, true) {
                 wire.ends_soon();

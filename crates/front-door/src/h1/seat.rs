@@ -240,7 +240,7 @@ impl Seat {
     }
 
     /// The answer has been written; reads what is left of its request, if anybody wants it. Whether another may follow.
-    pub(super) async fn finish(&mut self, feed: &mut Feed) -> bool {
-        poll_fn(|cx| feed.poll_end(&mut self.wire, &mut self.out, cx)).await
+    pub(super) async fn finish(&mut self, feed: &mut Feed, keeps: bool) -> bool {
+        poll_fn(|cx| feed.poll_end(&mut self.wire, &mut self.out, keeps, cx)).await
     }
 }

@@ -326,10 +326,13 @@ async fn an_answer_says_so_when_nothing_can_follow_its_body_and_of_no_body_is_mo
     let house = House::open(unhurried()).await;
     let large = "content-length: 5000000\r\n";
     let unasked = "content-length: 9\r\nexpect: 100-continue\r\n";
-    for lines in [large, unasked] {
-        let (_, answer) = begin_late(&house, lines, "").await;
+    let last = "content-length: 9\r\nconnection: close\r\n";
+    for lines in [large, unasked, last] {
+        let (mut stream, answer) = begin_late(&house, lines, "").await;
         assert!(answer.contains("connection: close\r\n"), "{answer}");
         assert!(!answer.contains("100 Continue"), "{answer}");
+        let (_, more) = until_closed(&mut stream).await;
+        assert_eq!(more, "", "{lines}");
     }
     let (mut stream, _) = begin_late(&house, "transfer-encoding: chunked\r\n", "").await;
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));

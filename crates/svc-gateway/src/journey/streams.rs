@@ -6,6 +6,7 @@ use concurrency_gate::Outcome;
 use tokio::time::Instant;
 
 use super::Journey;
+use crate::backend::Kept;
 use crate::reject::Refusal;
 use crate::slots::Place;
 use crate::streams::Most;
@@ -16,8 +17,17 @@ impl Journey {
         self.open_stream(self.plan.streams)?;
         self.plan.makes_room();
         self.look();
+        self.keeps_connection();
         self.give_back(Some(Outcome::Success));
         Ok(())
+    }
+
+    /// It has its connection to itself for as long as it lasts, while its place goes to others.
+    fn keeps_connection(&mut self) {
+        let backend = self.backend.as_ref().filter(|_| self.place.is_some());
+        if let Some(backend) = backend.filter(|backend| !backend.shares) {
+            self.kept = Some(Kept::begin(&backend.body));
+        }
     }
 
     /// It asks for a stream, and may have one: the upstream is not to begin what its client is not told of.
@@ -70,6 +80,7 @@ impl Journey {
         if open {
             self.plan.makes_room();
             self.look();
+            self.keeps_connection();
             self.give_back(None);
         }
         open

@@ -80,8 +80,10 @@ fn who_is_in_haste_may_probe_and_keeps_nobody_waiting_who_is_not() {
     let hasty = record.probe(at(2100), true).expect("nobody else is there");
     assert_eq!(record.probe(at(2101), true), None, "one at a time");
     assert!(record.probe_at() <= at(2101), "one that has time may go");
+    assert!(!record.lets_in(at(2101), true) && record.lets_in(at(2101), false));
     let patient = record.probe(at(2101), false).expect("it has time");
     assert_eq!(record.probe_at(), Duration::MAX);
+    assert!(!record.lets_in(at(2110), false), "one with time is out");
     record.settle(at(2120), hasty, Verdict::Nothing);
     for hasty in [true, false] {
         assert_eq!(record.probe(at(2121), hasty), None, "one is still out");
