@@ -150,7 +150,7 @@ pub struct LimitsText {
     /// others wait, what lasts longer than its route's deadline needs one of them to go on: 0 ends it.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub streams_per_tenant: u32,
-    /// The same of all tenants together.
+    /// The same of all tenants together, but that small bodies are waited for however many there are.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub streams_in_all: u32,
 }
