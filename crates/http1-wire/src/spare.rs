@@ -12,8 +12,13 @@ use http::HeaderMap;
 /// Room for what is read at once where nothing is known: most heads and answers are smaller.
 pub const READ_BYTES: usize = 8 * 1024;
 
+/// Room for what is read at once where more is known to come, and for what may follow it.
+pub const LARGE_BYTES: usize = 64 * 1024 + 64;
+
 /// Kept of each kind, for each thread.
 const KEPT: usize = 32;
+/// The same of those that are large.
+const LARGE_KEPT: usize = 4;
 /// Room for what is written at once at first, and at most where it is kept.
 const WRITE_BYTES: usize = 4 * 1024;
 const WRITE_BYTES_MAX: usize = 32 * 1024;
@@ -24,6 +29,7 @@ type Shelf<T> = RefCell<Vec<T>>;
 
 thread_local! {
     static INBOXES: Shelf<BytesMut> = const { RefCell::new(Vec::new()) };
+    static LARGE: Shelf<BytesMut> = const { RefCell::new(Vec::new()) };
     static OUTBOXES: Shelf<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static FIELDS: Shelf<HeaderMap> = const { RefCell::new(Vec::new()) };
 }
@@ -34,10 +40,14 @@ fn take<T>(shelf: &'static LocalKey<Shelf<T>>) -> Option<T> {
 }
 
 fn put<T>(shelf: &'static LocalKey<Shelf<T>>, one: T) {
+    put_up_to(KEPT, shelf, one);
+}
+
+fn put_up_to<T>(most: usize, shelf: &'static LocalKey<Shelf<T>>, one: T) {
     // A thread that ends keeps nothing.
     let _kept = shelf.try_with(|kept| {
         let mut kept = kept.borrow_mut();
-        if kept.len() < KEPT {
+        if kept.len() < most {
             kept.push(one);
         }
     });
@@ -57,10 +67,30 @@ pub fn put_inbox(mut inbox: BytesMut) {
     put(&INBOXES, inbox);
 }
 
+/// Room for [`LARGE_BYTES`].
+pub fn take_large() -> BytesMut {
+    let kept = take(&LARGE);
+    let whole = kept.and_then(|mut inbox| inbox.try_reclaim(LARGE_BYTES).then_some(inbox));
+    whole.unwrap_or_else(|| BytesMut::with_capacity(LARGE_BYTES))
+}
+
+/// Puts back one that was taken as large and has not been made larger.
+pub fn put_large(mut inbox: BytesMut) {
+    inbox.clear();
+    put_up_to(LARGE_KEPT, &LARGE, inbox);
+}
+
 /// Puts it back if nobody holds a part of it any more; otherwise it stays.
 pub fn put_inbox_if_whole(inbox: &mut BytesMut) {
     if inbox.is_empty() && inbox.try_reclaim(READ_BYTES) {
         put(&INBOXES, std::mem::take(inbox));
+    }
+}
+
+/// Puts a large one back if nobody holds a part of it any more; otherwise it stays.
+pub fn put_large_if_whole(inbox: &mut BytesMut) {
+    if inbox.is_empty() && inbox.try_reclaim(LARGE_BYTES) {
+        put_large(std::mem::take(inbox));
     }
 }
 
@@ -96,6 +126,7 @@ pub fn forget() {
         let _freed = shelf.try_with(RefCell::take);
     }
     empty(&INBOXES);
+    empty(&LARGE);
     empty(&OUTBOXES);
     empty(&FIELDS);
 }
@@ -116,6 +147,27 @@ mod tests {
         let again = take_inbox();
         assert_eq!((again.as_ptr(), again.len()), (at, 0));
         assert!(again.capacity() >= READ_BYTES);
+    }
+
+    // req: GW-02
+    #[test]
+    fn few_large_ones_are_kept_and_only_what_nobody_holds_is_used_again() {
+        let mut large = take_large();
+        let at = large.as_ptr();
+        large.extend_from_slice(&[b'x'; LARGE_BYTES]);
+        let held = large.split_to(LARGE_BYTES).freeze();
+        put_large(large);
+        let mut other = take_large();
+        assert_ne!(other.as_ptr(), at);
+        other.extend_from_slice(&[b'y'; LARGE_BYTES]);
+        assert!(held.iter().all(|byte| *byte == b'x'));
+        let free = other.as_ptr();
+        put_large(other);
+        assert_eq!(take_large().as_ptr(), free);
+        for _ in 0..2 * LARGE_KEPT {
+            put_large(BytesMut::with_capacity(LARGE_BYTES));
+        }
+        assert_eq!(LARGE.with_borrow(Vec::len), LARGE_KEPT);
     }
 
     // req: GW-02

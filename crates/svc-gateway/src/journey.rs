@@ -23,6 +23,7 @@ use crate::shared::Presence;
 use crate::slots::Place;
 use crate::streams::{Most, Stream};
 
+mod address;
 pub(crate) mod line;
 mod spans;
 mod streams;

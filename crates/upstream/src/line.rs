@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use bytes::{Bytes, BytesMut};
 use http::Response;
-use http1_wire::spare::{self, READ_BYTES};
+use http1_wire::spare::{self, LARGE_BYTES, READ_BYTES};
 use http1_wire::{Answer, Ask, Asked, BodyReader, Fault, Framing, HeadReader, Piece};
 use hyper::body::{Frame, SizeHint};
 use kernel::fetch::Spot;
@@ -44,6 +44,19 @@ pub(crate) enum LineError {
     Closed,
 }
 
+/// Whose the room for what comes is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    /// There is none.
+    None,
+    /// Shared with others, as is usual.
+    Usual,
+    /// Shared with others that are told of long answers.
+    Large,
+    /// Its own: made for what had to stay in one piece.
+    Own,
+}
+
 pub(crate) struct Line {
     io: Io,
     upload: Upload,
@@ -63,8 +76,7 @@ pub(crate) struct Line {
     read: bool,
     /// Whether the last read took all the room there was: more is likely there.
     full: bool,
-    /// Whether there was more room than is shared with others.
-    large: bool,
+    room: Room,
     generation: u32,
     head_bytes: usize,
 }
@@ -85,7 +97,7 @@ impl Line {
             keeps: true,
             read: false,
             full: false,
-            large: false,
+            room: Room::None,
             generation,
             head_bytes,
         }
@@ -151,8 +163,10 @@ impl Line {
     /// Others may need it; who still holds a part of what came keeps that.
     fn gives_back_room(&mut self) {
         let inbox = std::mem::take(&mut self.inbox);
-        if !std::mem::take(&mut self.large) && inbox.capacity() > 0 {
-            spare::put_inbox(inbox);
+        match std::mem::replace(&mut self.room, Room::None) {
+            Room::Usual => spare::put_inbox(inbox),
+            Room::Large => spare::put_large(inbox),
+            Room::None | Room::Own => {}
         }
     }
 
@@ -160,7 +174,7 @@ impl Line {
     pub(crate) fn rest(&mut self) {
         if self.inbox.is_empty() {
             self.inbox = BytesMut::new();
-            self.large = false;
+            self.room = Room::None;
         }
         self.upload.rest();
     }
@@ -282,28 +296,46 @@ impl Line {
         if self.inbox.capacity() == 0 {
             // Who waits needs no room.
             ready!(self.io.poll_heard(cx));
-            self.inbox = spare::take_inbox();
         }
-        let room = self.inbox.capacity() - self.inbox.len();
-        if room < least {
-            let usual = if self.full {
-                LARGE_READ_BYTES
-            } else {
-                READ_BYTES
-            };
-            let wanted = least.max(usual);
-            self.large |= wanted > READ_BYTES || !self.inbox.is_empty();
-            self.inbox.reserve(wanted);
+        if self.inbox.capacity() - self.inbox.len() < least {
+            self.makes_room(least);
         }
         let Poll::Ready(filled) = pin!(self.io.read_buf(&mut self.inbox)).poll(cx) else {
-            if !self.large {
-                spare::put_inbox_if_whole(&mut self.inbox);
+            match self.room {
+                Room::Usual => spare::put_inbox_if_whole(&mut self.inbox),
+                Room::Large => spare::put_large_if_whole(&mut self.inbox),
+                Room::None | Room::Own => {}
+            }
+            if self.inbox.capacity() == 0 {
+                self.room = Room::None;
             }
             return Poll::Pending;
         };
         self.read |= matches!(filled, Ok(1..));
         self.full = self.inbox.capacity() == self.inbox.len();
         Poll::Ready(filled)
+    }
+
+    /// For so many bytes, and more where more is likely there.
+    fn makes_room(&mut self, least: usize) {
+        let usual = match self.full {
+            true => LARGE_READ_BYTES,
+            false => READ_BYTES,
+        };
+        let wanted = least.max(usual);
+        if !self.inbox.is_empty() {
+            self.room = Room::Own;
+            return self.inbox.reserve(wanted);
+        }
+        let was_large = self.room == Room::Large;
+        self.gives_back_room();
+        (self.inbox, self.room) = match wanted {
+            ..=READ_BYTES => (spare::take_inbox(), Room::Usual),
+            ..=LARGE_BYTES if was_large || wanted >= LARGE_BYTES / 2 => {
+                (spare::take_large(), Room::Large)
+            }
+            _ => (BytesMut::with_capacity(wanted), Room::Own),
+        };
     }
 }
 

@@ -6,6 +6,7 @@ use front_door::Visit;
 use http_rules::trace::digits_of;
 
 use super::Journey;
+use super::address::AddressText;
 use crate::caller::Caller;
 use crate::config::AccessLevel;
 use crate::metrics::CLASSES;
@@ -36,7 +37,7 @@ impl Journey {
             upstream = self.backend.as_ref().map_or("", |backend| &backend.name),
             tenant = caller.and_then(Caller::tenant).unwrap_or(""),
             class = caller.map_or("", |caller| CLASSES[usize::from(caller.class.0).min(2)]),
-            client = display(self.from.address),
+            client = AddressText::of(self.from.address).as_str(),
             status = self.status,
             reason = self.reason,
             tries = self.tries,
@@ -65,7 +66,7 @@ pub(crate) fn at_door(plan: &Plan, refusal: &Refusal, id: &str, visit: &Visit) {
     tracing::info!(
         target: "access",
         id,
-        client = display(visit.peer.ip()),
+        client = AddressText::of(visit.peer.ip()).as_str(),
         status = refusal.status(),
         reason = refusal.reason(),
     );

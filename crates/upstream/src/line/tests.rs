@@ -46,17 +46,22 @@ async fn exchange(line: &mut Line, peer: &mut TcpStream, bytes: usize) {
 }
 
 #[tokio::test]
-async fn a_connection_keeps_no_buffer_and_leaves_the_usual_one_to_the_next() {
+async fn a_connection_keeps_no_buffer_and_leaves_what_it_had_to_the_next() {
     let (mut line, mut peer) = pair().await;
     exchange(&mut line, &mut peer, 100).await;
     assert_eq!(line.inbox.capacity(), 0);
-    let left = spare::take_inbox();
-    let at = left.as_ptr();
+    let (left, large) = (spare::take_inbox(), spare::take_large());
+    let (at, large_at) = (left.as_ptr(), large.as_ptr());
     spare::put_inbox(left);
-    exchange(&mut line, &mut peer, 300_000).await;
-    assert_eq!(line.inbox.capacity(), 0, "a large one is not kept at all");
-    exchange(&mut line, &mut peer, 100).await;
-    assert_eq!(spare::take_inbox().as_ptr(), at, "nor left to anybody");
+    spare::put_large(large);
+    for bytes in [300_000, 70_000, 100] {
+        exchange(&mut line, &mut peer, bytes).await;
+        assert_eq!(line.inbox.capacity(), 0, "{bytes}");
+        let large = spare::take_large();
+        assert_eq!(large.as_ptr(), large_at, "{bytes}");
+        spare::put_large(large);
+    }
+    assert_eq!(spare::take_inbox().as_ptr(), at);
 }
 
 // attack: K-17
