@@ -1,5 +1,8 @@
 //! Keeps a thread on one core, so that the scheduler does not decide what is measured.
 
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
 /// Pins the calling thread to the core; to the last one there is if that number does not exist.
 ///
 /// Two threads that wake each other are many times slower on one core than on two, and a busy
@@ -48,6 +51,32 @@ pub fn go_first(rank: Rank) {
     };
     // SAFETY: the parameters live for the length of the call; thread 0 is the caller.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &place) };
+}
+
+/// Goes back among ordinary work.
+pub fn stand_back() {
+    let place = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the parameters live for the length of the call; thread 0 is the caller.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &place) };
+}
+
+/// Starts what is no part of a measurement as ordinary work on any core: a build that goes first on one core may wait
+/// for ever for what the system has to do there.
+pub fn set_aside(command: &mut Command) -> &mut Command {
+    let aside = || {
+        stand_back();
+        // SAFETY: an all-zero set is a valid empty set.
+        let mut all: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        for core in 0..libc::CPU_SETSIZE as usize {
+            // SAFETY: the core's number is below the size of the set.
+            unsafe { libc::CPU_SET(core, &mut all) };
+        }
+        // SAFETY: the set is valid and its true size is given; cores that do not exist are left out.
+        unsafe { libc::sched_setaffinity(0, size_of_val(&all), &all) };
+        Ok(())
+    };
+    // SAFETY: plain system calls, which may be made between fork and exec.
+    unsafe { command.pre_exec(aside) }
 }
 
 /// Ends this process when the one that started it ends.

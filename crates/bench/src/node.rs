@@ -8,6 +8,7 @@ use std::time::Duration;
 use testkit::process::{Process, Program};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::cores;
 use crate::frame::{Benchmark, Cost, Effort, Metric, Peer};
 
 /// What an idle node costs.
@@ -100,9 +101,9 @@ pub(crate) fn built_binary() -> Result<PathBuf, String> {
         .with_file_name("macronode");
     let built = *BUILT.get_or_init(|| {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let build = Command::new(cargo)
-            .args(["build", "--quiet", "--release", "-p", "macronode"])
-            .status();
+        let mut build = Command::new(cargo);
+        build.args(["build", "--quiet", "--release", "-p", "macronode"]);
+        let build = cores::set_aside(&mut build).status();
         build.is_ok_and(|status| status.success())
     });
     match built {

@@ -139,9 +139,7 @@ fn hits(target: SocketAddr, length: Duration) -> Result<Option<(f64, u64)>, Stri
 /// On the core of the load, and after it: the origin and those who miss may be late, the hits are measured.
 fn stand_back() {
     cores::pin(OTHER_CORE);
-    let place = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the parameters live for the length of the call; thread 0 is the caller.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &place) };
+    cores::stand_back();
 }
 
 /// Clients that each want something nobody has asked for before, as soon as they have the last.
