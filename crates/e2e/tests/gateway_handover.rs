@@ -8,6 +8,7 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::time::{Duration, Instant};
 
 use e2e::gateway::{Gateway, PATIENCE, program, to};
@@ -273,7 +274,7 @@ async fn who_is_told_to_end_while_a_successor_starts_ends_with_it() {
     .await;
 }
 
-// req: KN-05, KN-08
+// req: KN-08, GW-16
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_asked_of_a_node_that_still_reads_its_config_is_done_when_it_can_be() {
     let issued = rcgen::generate_simple_self_signed(["a.test".to_owned()]).unwrap();
@@ -283,7 +284,7 @@ async fn what_is_asked_of_a_node_that_still_reads_its_config_is_done_when_it_can
         "[[gateway.routes]]\nupstream = \"main\"\n[gateway.upstreams.main]\n\
          endpoints = [\"https://127.0.0.1:1\"]\nca = {pipe:?}\n"
     );
-    for signal in [libc::SIGHUP, libc::SIGUSR2] {
+    for signal in [libc::SIGHUP, libc::SIGUSR2, libc::SIGTERM] {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
         std::fs::write(&whole, issued.cert.pem()).unwrap();
@@ -301,10 +302,19 @@ async fn what_is_asked_of_a_node_that_still_reads_its_config_is_done_when_it_can
             process.signal(signal).unwrap();
             // Who only glanced at it has gone by then.
             tokio::time::sleep(Duration::from_millis(20)).await;
+            if signal == libc::SIGTERM {
+                break opened;
+            }
             if opened.write_all(issued.cert.pem().as_bytes()).is_ok() {
                 break opened;
             }
         };
+        if signal == libc::SIGTERM {
+            // Nobody has to write what it waits for before it can be ended.
+            let ended = process.wait_exit(PATIENCE).await.unwrap();
+            assert_eq!(ended.signal(), Some(libc::SIGTERM));
+            return;
+        }
         std::fs::rename(&whole, &pipe).unwrap();
         drop(written);
         let announced = process.announced(e2e::START).await.unwrap();

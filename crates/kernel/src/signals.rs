@@ -31,19 +31,25 @@ pub struct Held {
 impl Held {
     /// To be called before any other thread is started: one that does not keep them back takes them.
     pub fn hold() -> io::Result<Self> {
-        mask(libc::SIG_BLOCK)?;
+        mask(libc::SIG_BLOCK, &KINDS)?;
         Ok(Self {
             of_this_thread: PhantomData,
         })
     }
 }
 
-fn mask(how: libc::c_int) -> io::Result<()> {
+/// Keeps back what is no reason to end, for a start that may take its time before it [holds](Held::hold) all: whoever
+/// wants to end it must be able to.
+pub fn hold_requests() -> io::Result<()> {
+    mask(libc::SIG_BLOCK, &KINDS[2..])
+}
+
+fn mask(how: libc::c_int, kinds: &[SignalKind]) -> io::Result<()> {
     let mut set = MaybeUninit::uninit();
     // SAFETY: the first call makes it a set, the others are given one; each signal is one.
     let error = unsafe {
         libc::sigemptyset(set.as_mut_ptr());
-        for kind in KINDS {
+        for kind in kinds {
             libc::sigaddset(set.as_mut_ptr(), kind.as_raw_value());
         }
         libc::pthread_sigmask(how, set.as_ptr(), std::ptr::null_mut())
@@ -54,6 +60,7 @@ fn mask(how: libc::c_int) -> io::Result<()> {
     }
 }
 
+/// What ends it, then what asks for something.
 const KINDS: [SignalKind; 4] = [
     SignalKind::terminate(),
     SignalKind::interrupt(),
@@ -80,7 +87,7 @@ impl Signals {
             hand_over: hand_over?,
         };
         let Held { of_this_thread: _ } = held;
-        mask(libc::SIG_UNBLOCK)?;
+        mask(libc::SIG_UNBLOCK, &KINDS)?;
         Ok(heard)
     }
 

@@ -10,7 +10,7 @@ use kernel::config::{Prepare, ReloadRequests};
 use kernel::drain::Outcome;
 use kernel::metrics::Registry;
 use kernel::shutdown::ShutdownRequests;
-use kernel::signals::{Asked, Held, Signals};
+use kernel::signals::{self, Asked, Held, Signals};
 use kernel::tasks;
 use kernel::telemetry::{self, Telemetry};
 use kernel::tree::Child;
@@ -34,12 +34,10 @@ const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// Runs a node until it has stopped.
 pub(crate) fn run(args: &RunArgs) -> Exit {
-    // Before any thread, which would take a signal that nobody hears yet, and before anything that takes time: to be
-    // told to reload or to hand over is no reason to end.
-    let held = match Held::hold() {
-        Ok(held) => held,
-        Err(error) => return cannot_start(format_args!("cannot hold signals: {error}")),
-    };
+    // Before anything that takes time: to be told to reload or to hand over is no reason to end.
+    if let Err(error) = signals::hold_requests() {
+        return cannot_start(format_args!("cannot hold signals: {error}"));
+    }
     let args = args.config();
     let loaded = match load_config(&args) {
         Ok(loaded) => loaded,
@@ -65,6 +63,11 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     let lacks = match amnesia::begin(&loaded.text) {
         Ok(lacks) => lacks,
         Err(lacks) => return cannot_start(format_args!("{lacks}")),
+    };
+    // Before any thread, which would take a signal that nobody hears yet.
+    let held = match Held::hold() {
+        Ok(held) => held,
+        Err(error) => return cannot_start(format_args!("cannot hold signals: {error}")),
     };
     let runtime = match runtime(&loaded.text) {
         Ok(runtime) => runtime,

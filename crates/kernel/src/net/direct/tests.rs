@@ -99,7 +99,7 @@ async fn more_pieces_than_the_system_takes_at_once_leave_one_call_after_another(
 
 // req: GW-02
 #[tokio::test]
-async fn who_writes_to_nobody_is_told_and_not_killed() {
+async fn who_writes_to_nobody_is_told() {
     let (mut ours, theirs) = pair().await;
     drop(theirs);
     let mut told = Ok(0);
