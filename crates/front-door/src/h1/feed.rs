@@ -114,8 +114,11 @@ impl Feed {
         }
     }
 
-    /// Nobody wants the rest: it is read and forgotten. Ready when it has ended, or will not.
+    /// Nobody wants the rest: it is read and forgotten. Ready when it has ended, or will not; of what is known to be
+    /// too much nothing is read.
     fn poll_skip(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> Poll<()> {
+        let most = (self.skips + wire.inbox.len()) as u64;
+        self.lost |= self.body.left().is_some_and(|left| left > most);
         while !self.lost && !self.body.is_done() {
             match self.body.next(&mut wire.inbox) {
                 Ok(Some(_)) => {}

@@ -233,7 +233,11 @@ impl Wire {
     pub(super) fn poll_enough(&self, cx: &Context<'_>) -> Poll<()> {
         let pulse = &self.line.pulse;
         pulse.belongs_to(cx.waker());
-        match pulse.read.passed() || pulse.ordered() != Order::Stay {
+        let late = pulse.read.passed();
+        if late {
+            self.line.desk.timeouts.read.inc();
+        }
+        match late || pulse.ordered() != Order::Stay {
             true => Poll::Ready(()),
             false => Poll::Pending,
         }
