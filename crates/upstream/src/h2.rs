@@ -272,9 +272,9 @@ impl Stream {
             return Poll::Ready(None);
         };
         let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
-        let trailers = |frame: &Frame<Bytes>| frame.trailers_ref().and_then(fields::fault);
+        let fault = |frame: &mut Frame<Bytes>| frame.trailers_mut().and_then(fields::fault);
         Poll::Ready(match frame {
-            Some(Ok(frame)) => Some(match trailers(&frame) {
+            Some(Ok(mut frame)) => Some(match fault(&mut frame) {
                 Some(fault) => Err(Broken::Garbage(fault)),
                 None => Ok(frame),
             }),
@@ -292,9 +292,9 @@ impl Stream {
         let request = request.map(|body| self.held.tie(body));
         self.room.heads.expect();
         match self.sender.try_send_request(request).await {
-            Ok(response) => {
+            Ok(mut response) => {
                 self.room.heard();
-                if let Some(fault) = fields::fault(response.headers()) {
+                if let Some(fault) = fields::fault(response.headers_mut()) {
                     return Err((Unanswered::Garbage(fault), None));
                 }
                 let status = response.status();

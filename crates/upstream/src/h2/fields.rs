@@ -2,8 +2,9 @@
 
 use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 
-/// What is wrong with them, if anything is (RFC 9113, 8.2.1; RFC 9110, 8.6).
-pub(super) fn fault(fields: &HeaderMap) -> Option<&'static str> {
+/// What is wrong with them, if anything is (RFC 9113, 8.2.1; RFC 9110, 8.6). Blanks around a value are not: they may
+/// not be there, but servers of gRPC write them behind messages, and every reader of HTTP/1 takes them off.
+pub(super) fn fault(fields: &mut HeaderMap) -> Option<&'static str> {
     let mut lengths = 0;
     for (name, value) in fields {
         lengths += usize::from(*name == CONTENT_LENGTH);
@@ -14,7 +15,7 @@ pub(super) fn fault(fields: &HeaderMap) -> Option<&'static str> {
             return Some("a field name");
         }
         if has_blanks_around(value) {
-            return Some("blanks around a field value");
+            *value = HeaderValue::from_bytes(value.as_bytes().trim_ascii()).ok()?;
         }
     }
     None
