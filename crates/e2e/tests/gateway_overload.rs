@@ -57,7 +57,7 @@ async fn at_twice_the_capacity_the_work_goes_on_and_refusals_are_quick() {
     }
 }
 
-// req: FQ-06, GW-07, GW-11
+// req: GW-11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_finds_all_connections_in_use_waits_for_its_turn() {
     let origin = Upstream::start().await.expect("a free port");

@@ -190,15 +190,24 @@ async fn the_watchdog_of_a_process_that_hands_over_hears_from_its_successor() {
     manager.wait_for("READY=1");
     manager.wait_for("WATCHDOG=1");
     assert!(process.signal(libc::SIGUSR2).unwrap());
-    let successor = manager.main_pid();
+    let successor = Heir(manager.main_pid());
     let ended = process.wait_exit(Duration::from_secs(30)).await.unwrap();
     assert_eq!(ended.code(), Some(0));
     // What the first one said is read; from here on only its successor speaks.
     manager.forget();
     manager.wait_for("WATCHDOG=1");
-    // SAFETY: a plain system call; the successor runs until this test ends it.
-    unsafe { libc::kill(successor, libc::SIGTERM) };
+    drop(successor);
     manager.wait_for("STOPPING=1");
+}
+
+/// A process that a test has not started itself and has to end.
+struct Heir(libc::pid_t);
+
+impl Drop for Heir {
+    fn drop(&mut self) {
+        // SAFETY: a plain system call; nobody else ends it.
+        unsafe { libc::kill(self.0, libc::SIGTERM) };
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

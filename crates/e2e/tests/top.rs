@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::process::{Child, Stdio};
 
 use e2e::command::macronode;
@@ -45,6 +45,14 @@ fn seen(terminal: &mut File, looks: usize) -> String {
         if text.matches(HOME).count() >= looks {
             return text;
         }
+        let mut here = libc::pollfd {
+            fd: terminal.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: poll(2) reads and writes the one entry that it is given.
+        let ready = unsafe { libc::poll(&raw mut here, 1, 20_000) };
+        assert_eq!(ready, 1, "nothing more is shown: {text}");
         match terminal.read(&mut piece) {
             Ok(read) if read > 0 => seen.extend_from_slice(&piece[..read]),
             _ => return text,
@@ -66,7 +74,7 @@ async fn gateway_of_many_routes() -> Gateway {
     Gateway::start(&format!("{routes}{upstream}")).await
 }
 
-// req: GW-18
+// req: FQ-09
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_terminal_shows_what_fits_and_is_as_before_once_q_is_pressed() {
     let gateway = gateway_of_many_routes().await;
@@ -85,7 +93,7 @@ async fn a_terminal_shows_what_fits_and_is_as_before_once_q_is_pressed() {
     assert_eq!(top.wait().unwrap().code(), Some(0));
 }
 
-// req: GW-18
+// req: FQ-09
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_told_to_end_leaves_the_terminal_as_it_was() {
     let gateway = gateway_of_many_routes().await;
