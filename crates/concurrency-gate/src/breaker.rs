@@ -252,6 +252,18 @@ impl Breaker {
         }
     }
 
+    /// Hears that a probe, which was said to have succeeded, has failed all the same; true if that has opened it. It
+    /// opens unless another has succeeded since: then this is one failure like any other.
+    pub fn take_back(&mut self, now: Duration, epoch: u16) -> bool {
+        let now = self.at(now);
+        let closed = matches!(self.phase, Phase::Closed | Phase::Ramping { .. });
+        if !closed || epoch != self.epoch || self.window.sums(now).0 > 0 {
+            return self.record(now, epoch, Outcome::Failure);
+        }
+        self.open(now);
+        true
+    }
+
     /// A probe ended without an outcome: another may go.
     pub fn forget_probe(&mut self, epoch: u16) {
         if let Phase::HalfOpen { out, .. } = &mut self.phase

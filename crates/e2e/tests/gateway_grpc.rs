@@ -214,6 +214,56 @@ async fn a_call_whose_messages_are_too_much_once_it_is_answered_is_told_so_at_it
     assert_eq!(gateway.rejected("upstream-reset").await, 0);
 }
 
+/// Who did not say that it reads trailers gets none, and an answer that has an end would look whole.
+// req: GW-08
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_over_http1_whose_messages_are_too_much_has_no_end() {
+    let section = grpc_section(grpc().await);
+    let section = format!("[gateway.limits]\nbody_bytes = 1000\n{section}");
+    let gateway = Gateway::start(&section).await;
+    let mut client = gateway.connect().await;
+    let chunk = [b"258\r\n", &filler(600)[..], b"\r\n"].concat();
+    let head = "POST /echo HTTP/1.1\r\nhost: gate.test\r\ncontent-type: application/grpc\r\n\
+                te: trailers\r\nconnection: te\r\ntransfer-encoding: chunked\r\n\r\n";
+    let first = [head.as_bytes(), &chunk].concat();
+    client.send(&first).await.unwrap();
+    eventually("it is answered", PATIENCE, async || {
+        gateway
+            .metrics()
+            .await
+            .sum("downstream_latency_seconds_count", &[])
+            == 1.0
+    })
+    .await;
+    client.send(&chunk).await.unwrap();
+    let (heard, closed) = client.read_until_close(PATIENCE).await;
+    assert!(closed && heard.starts_with(b"HTTP/1.1 200"));
+    assert!(!heard.ends_with(b"\r\n0\r\n\r\n"), "it looks whole");
+    assert_eq!(gateway.rejected("body-too-large").await, 1);
+}
+
+/// Many tenants watch what seldom changes: that one more may not is no failure of who is watched.
+// req: GW-08, GW-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_quiet_and_may_not_go_on_is_told_why_and_blames_no_upstream() {
+    let section = grpc_section(grpc().await);
+    let none = "[gateway.limits]\nstreams_per_tenant = 0\n";
+    let gateway = Gateway::start(&format!("{none}{section}")).await;
+    let mut client = h2(&gateway).await;
+    // As many as would open a breaker.
+    for call in 1..=12 {
+        let request = grpc_request("/pause/5000", Full::new(Bytes::from("watch")));
+        let answer = client.send_request(request).await.unwrap();
+        let ended = answer.into_body().collect().await.unwrap();
+        assert_eq!(ended.trailers().unwrap()["grpc-status"], "14");
+        assert_eq!(gateway.rejected("streams-full").await, call);
+    }
+    let request = grpc_request("/echo", Full::new(Bytes::from("hello")));
+    let answer = client.send_request(request).await.unwrap();
+    let ended = answer.into_body().collect().await.unwrap();
+    assert_eq!(ended.trailers().unwrap()["grpc-status"], "0");
+}
+
 // There are clients that do so, and ask how far it is besides.
 // req: GW-01
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -335,7 +335,7 @@ async fn an_answer_that_is_made_as_it_goes_may_take_its_time_as_long_as_it_goes_
     assert!(began.elapsed() > ms(800), "{:?}", began.elapsed());
 }
 
-// req: GW-01, GW-04
+// req: GW-01, GW-03
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn streams_take_no_room_in_the_node_from_requests() {
     let upstream = Upstream::start().await.unwrap();

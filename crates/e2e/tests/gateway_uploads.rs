@@ -3,6 +3,7 @@
 use e2e::command::{macronode, ran};
 use e2e::gateway::{Gateway, PATIENCE, assert_refusal, to};
 use e2e::site::{Site, request};
+use e2e::wait::eventually;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use testkit::http;
-use testkit::upstream::{Upstream, filler};
+use testkit::upstream::{Fault, Reply, Upstream, filler};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -308,12 +309,25 @@ async fn who_is_answered_before_all_of_a_body_was_sent_sends_it_and_may_ask_agai
     assert!(told.starts_with("HTTP/1.1 200"), "{told}");
 }
 
-// req: GW-04, GW-07
+// req: GW-02
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_small_body_may_be_waited_for_however_many_streams_there_are() {
     let upstream = Upstream::start().await.expect("a free port");
-    let limits = "[gateway.limits]\nstreams_in_all = 0\nstreams_per_tenant = 0\n";
+    let events = Reply::default().header("content-type", "text/event-stream");
+    upstream.set("/events", events.fault(Fault::StallAt(1)));
+    let limits = "[gateway.limits]\nstreams_in_all = 70\nstreams_per_tenant = 70\n";
     let gateway = Gateway::start(&format!("{limits}{}", to(upstream.addr(), ""))).await;
+    let mut streams = Vec::new();
+    for _ in 0..70 {
+        let mut client = gateway.connect().await;
+        let request = http::request_bytes("GET", "gate.test", "/events", &[], b"");
+        client.send(&request).await.expect("it listens");
+        streams.push(client);
+    }
+    eventually("all of them are there", PATIENCE, async || {
+        gateway.metrics().await.sum("gateway_streams", &[]) == 70.0
+    })
+    .await;
     let mut client = gateway.connect().await;
     let request = http::request_bytes("POST", "gate.test", "/", &[], b"a body");
     let (most, last) = request.split_at(request.len() - 3);

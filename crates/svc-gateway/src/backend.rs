@@ -1,14 +1,14 @@
 //! An upstream as the gateway keeps it: its endpoints, its places, its retry budget. Outlives configs that name it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use concurrency_gate::{BreakerConfig, Trip};
 use http::HeaderName;
 use kernel::clock::Timeline;
 use strict_config::masked_url;
-use upstream::{Balance, ClientTls, EndpointSpec, Health, Pool, PoolSpec, Protocol, TlsText};
+use upstream::{Balance, ClientTls, EndpointSpec, Health, Lent, Pool, PoolSpec, Protocol, TlsText};
 
 use crate::budget::RetryBudget;
 use crate::config::{self, ClassesText, GatewayText, UpstreamText};
@@ -42,45 +42,44 @@ pub(crate) struct Lasting {
     pub(crate) budget: RetryBudget,
     pub(crate) timeline: Timeline,
     pub(crate) usual: Usual,
-    /// Connections that streams have, which hold no places.
-    by_streams: AtomicU32,
 }
 
 impl Lasting {
-    /// Connections that are left for requests where each needs one to itself.
-    fn room(&self) -> Option<u32> {
-        let room = u32::try_from(self.pool.room()?).unwrap_or(u32::MAX);
-        Some(room.saturating_sub(self.by_streams.load(Ordering::Relaxed)))
-    }
-
     /// Whether a request that has a place finds a connection, sooner or later.
     pub(crate) fn has_room(&self) -> bool {
-        self.room() != Some(0)
+        self.pool.room() != Some(0)
     }
 
     /// Over HTTP/1 each request needs a connection to itself: more places than connections would have requests refused
     /// that could have waited for their turn.
     pub(crate) fn follow_room(&self) {
-        self.slots.set_ceiling(self.room().unwrap_or(u32::MAX));
+        let room = self.pool.room().map(u32::try_from);
+        self.slots
+            .set_ceiling(room.and_then(Result::ok).unwrap_or(u32::MAX));
     }
 }
 
 /// A connection that goes on without a place, until this is dropped.
-pub(crate) struct Kept(Arc<Lasting>);
+pub(crate) struct Kept {
+    lent: Option<Lent>,
+    by: Arc<Lasting>,
+}
 
 impl Kept {
     /// Said before the place is free: whoever gets that is to find a connection.
-    pub(crate) fn begin(body: &Arc<Lasting>) -> Self {
-        body.by_streams.fetch_add(1, Ordering::Relaxed);
-        body.follow_room();
-        Self(body.clone())
+    pub(crate) fn begin(lent: Lent, by: &Arc<Lasting>) -> Self {
+        by.follow_room();
+        Self {
+            lent: Some(lent),
+            by: by.clone(),
+        }
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        self.0.by_streams.fetch_sub(1, Ordering::Relaxed);
-        self.0.follow_room();
+        drop(self.lent.take());
+        self.by.follow_room();
     }
 }
 
@@ -169,7 +168,6 @@ impl Backend {
                     budget: RetryBudget::default(),
                     timeline: shared.timeline,
                     usual: Usual::default(),
-                    by_streams: AtomicU32::new(0),
                 });
                 body.follow_room();
                 (body, None)

@@ -41,8 +41,8 @@ pub struct Passing {
     /// Nothing was left to wait for when it began.
     came_whole: bool,
     ended: bool,
-    /// It had to make room for others, and has not said so yet.
-    gave_way: bool,
+    /// Why it had to make room for others, until that is said.
+    gave_way: Option<Refusal>,
 }
 
 /// How an upstream may take its time.
@@ -84,9 +84,9 @@ pub enum BrokenOff {
     /// The upstream said nothing for too long.
     #[error("the upstream fell silent")]
     Silent,
-    /// Its client took it, or sent the rest of its request, so slowly that others had to wait for its place.
-    #[error("its client was too slow while others waited")]
-    InTheWay,
+    /// It would have gone on for long, and there may be no more of that.
+    #[error("it could not go on as a stream: {0}")]
+    NoStream(&'static str),
 }
 
 impl Answer {
@@ -108,7 +108,7 @@ impl Answer {
             enough: declared.and(patience).map_or(1, enough),
             wait: None,
             ended: false,
-            gave_way: false,
+            gave_way: None,
         });
         if passing.reply.is_end_stream() {
             passing.journey.finish();
@@ -139,20 +139,25 @@ impl Passing {
         if self.ended {
             return;
         }
-        if self.journey.goes_on_as_stream() {
-            if self.is_call {
-                self.patience = None;
-            }
-            return;
+        match self.journey.goes_on_as_stream(|| self.reply.lend()) {
+            Ok(()) if self.is_call => self.patience = None,
+            Ok(()) => {}
+            Err(refusal) => self.gives_way(refusal),
         }
-        (self.ended, self.gave_way) = (true, true);
-        self.journey.gives_way();
+    }
+
+    /// Its connection goes with its place: whoever gets that is to find one. Its client hears of it when it listens.
+    fn gives_way(&mut self, refusal: Refusal) {
+        self.ended = true;
+        self.reply.give_up();
+        self.journey.broke_off(&refusal, None);
+        self.gave_way = Some(refusal);
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
         if self.ended {
-            let broken = std::mem::take(&mut self.gave_way).then_some(Err(BrokenOff::InTheWay));
-            return Poll::Ready(broken);
+            let why = self.gave_way.take();
+            return Poll::Ready(why.map(|why| self.ends(&why, BrokenOff::NoStream(why.reason()))));
         }
         match Pin::new(&mut self.reply).poll_frame(cx) {
             Poll::Pending => self.wait(cx),
@@ -178,8 +183,18 @@ impl Passing {
         }
     }
 
+    /// Ends early, for a reason that is not the upstream's. A call is told so where it looks for it; over HTTP/1 it may
+    /// not get that, and what seems to have ended would look whole.
+    fn ends(&self, why: &Refusal, error: BrokenOff) -> Result<Frame<Bytes>, BrokenOff> {
+        let heads = self.journey.heads;
+        match self.is_call && heads.has(Heads::CALL) && heads.has(Heads::ANY_END) {
+            true => Ok(Frame::trailers(grpc::end(why))),
+            false => Err(error),
+        }
+    }
+
     /// An upstream may need the rest of the request for the rest of its answer: that this did not come is its client's
-    /// doing. A call is told so where it looks for it.
+    /// doing.
     fn breaks_off(&mut self, error: SendError) -> Result<Frame<Bytes>, BrokenOff> {
         let spoiled = match error.cause() {
             Cause::RequestBody => Some(self.journey.spoiled().unwrap_or(Refusal::BodyBroken)),
@@ -189,10 +204,7 @@ impl Passing {
         let refusal = spoiled.as_ref().unwrap_or(&Refusal::UpstreamReset);
         self.journey.broke_off(refusal, failed);
         match spoiled {
-            Some(refusal) if self.is_call && self.journey.heads.has(Heads::CALL) => {
-                Ok(Frame::trailers(grpc::end(&refusal)))
-            }
-            Some(refusal) => Err(BrokenOff::Request(refusal.reason())),
+            Some(refusal) => self.ends(&refusal, BrokenOff::Request(refusal.reason())),
             None => Err(BrokenOff::Upstream(error)),
         }
     }
@@ -251,9 +263,19 @@ impl Passing {
         let lasts = since.map_or(Duration::ZERO, |since| self.journey.at(since));
         let lasts = lasts.saturating_sub(self.began);
         let is_stream = self.is_call && (polled.is_ready() || begins && lasts >= patience);
-        if is_stream && self.journey.becomes_stream().is_ok() {
-            self.patience = None;
-            return Poll::Pending;
+        if is_stream {
+            match self.journey.becomes_stream(|| self.reply.lend()) {
+                Ok(()) => {
+                    self.patience = None;
+                    return Poll::Pending;
+                }
+                // It is quiet as others are that may be: no fault of its upstream.
+                Err(refusal) if polled.is_ready() && !for_client => {
+                    self.gives_way(refusal);
+                    return self.poll(cx);
+                }
+                Err(_) => {}
+            }
         }
         if let (Poll::Pending, Some(since)) = (polled, since) {
             self.goes_on(since);
@@ -340,7 +362,7 @@ impl Body for Answer {
     fn is_end_stream(&self) -> bool {
         match self {
             Answer::Whole(whole) => whole.is_empty(),
-            Answer::Passing(passing) => passing.ended && !passing.gave_way,
+            Answer::Passing(passing) => passing.ended && passing.gave_way.is_none(),
         }
     }
 

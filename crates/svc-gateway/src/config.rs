@@ -146,8 +146,9 @@ pub struct LimitsText {
     /// Bytes of a request body, unless its route says otherwise.
     #[schemars(range(min = 0, max = 1_099_511_627_776_u64))]
     pub body_bytes: u64,
-    /// Event streams, upgraded connections and small bodies on their way of one tenant; of such bodies always 64. Where
-    /// others wait, what lasts longer than its route's deadline needs one of them to go on: 0 ends it.
+    /// Event streams, upgraded connections and small bodies on their way of one tenant; of such bodies 64 however many
+    /// of the others it has. Where others wait, what lasts longer than its route's deadline needs one of them to go on:
+    /// 0 ends it.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub streams_per_tenant: u32,
     /// The same of all tenants together, but that small bodies are waited for however many there are.

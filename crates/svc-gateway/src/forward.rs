@@ -67,7 +67,7 @@ impl Drop for Call<'_> {
 pub(crate) struct Outcome {
     pub(crate) answer: Result<Box<Response<Reply>>, Refusal>,
     pub(crate) tries: u32,
-    /// How long connections were being opened for tries without an answer.
+    /// How long connections were being opened for tries before the one that was answered, or all of them.
     pub(crate) connecting: Option<Duration>,
 }
 
@@ -184,11 +184,10 @@ impl Call<'_> {
             };
             if let Err(error) = &failed.0 {
                 tried.note(error);
-                let before: Option<Duration> = connecting;
-                let more = error
-                    .connecting()
-                    .map(|more| more + before.unwrap_or_default());
-                connecting = more.or(before);
+            }
+            if let Some(more) = failed.connecting() {
+                let before: Duration = connecting.unwrap_or_default();
+                connecting = Some(before + more);
             }
             let elsewhere = failed.unheard() && self.has_another(&tried);
             let pause = failed.pause(tries - goodbyes, elsewhere);
@@ -256,6 +255,10 @@ impl Call<'_> {
             Ok(ready) => ready,
             Err(pick) => match pick.connect(self.until).await {
                 Ok(ready) => ready,
+                // Somebody else was a moment quicker to open the last one.
+                Err(error) if error.cause() == Cause::Busy => {
+                    return Attempt::NoEndpoint(Refusal::ConnectionsFull);
+                }
                 Err(error) => return Attempt::Failed(Failed(Err(error))),
             },
         };
@@ -330,6 +333,14 @@ enum Attempt {
 struct Failed(Result<Box<Response<Reply>>, SendError>);
 
 impl Failed {
+    /// How long a connection was being opened for it.
+    fn connecting(&self) -> Option<Duration> {
+        match &self.0 {
+            Ok(answer) => answer.body().timing().connect,
+            Err(error) => error.connecting(),
+        }
+    }
+
     /// Whether the request is still here, untouched.
     fn nothing_sent(&self) -> bool {
         let before_sending = |error: &SendError| error.stage() <= Stage::Handshake;

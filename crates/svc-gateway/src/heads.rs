@@ -1,8 +1,8 @@
 //! Which headers that mean something to the gateway a head has: one pass over it instead of a lookup for each.
 
-use http::Method;
 use http::header::{self, HeaderName};
 use http::request::Parts;
+use http::{Method, Version};
 use http_rules::forward::is_claim;
 
 use crate::plan::Plan;
@@ -39,6 +39,8 @@ impl Heads {
     pub(crate) const HOPS: Heads = Heads(1 << 13);
     /// A wish for events as they come, and for nothing else.
     pub(crate) const EVENTS: Heads = Heads(1 << 14);
+    /// It came over HTTP/2, where an answer may end with trailers that nobody has asked for.
+    pub(crate) const ANY_END: Heads = Heads(1 << 15);
     /// Something by which a caller shows who it is.
     pub(crate) const CREDENTIAL: Heads = Self::AUTHORIZATION.and(Self::KEY).and(Self::TENANT);
     /// What the gateway says itself to every upstream.
@@ -50,7 +52,10 @@ impl Heads {
 
     /// Looks through a head.
     pub(crate) fn of(request: &Parts, plan: &Plan) -> Self {
-        let mut seen = Heads::default();
+        let mut seen = match request.version {
+            Version::HTTP_2 => Heads::ANY_END,
+            _ => Heads::default(),
+        };
         for (name, value) in &request.headers {
             seen = seen.and(identity(name, plan)).and(meaning(name));
             // Whatever a request says it brings: only by POST is it a call, and its sender reads what calls are told.

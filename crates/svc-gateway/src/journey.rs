@@ -21,7 +21,7 @@ use crate::plan::{Plan, Route};
 use crate::reject::Refusal;
 use crate::shared::Presence;
 use crate::slots::Place;
-use crate::streams::{Most, Stream};
+use crate::streams::{Kind, Stream};
 
 mod address;
 pub(crate) mod line;
@@ -29,9 +29,6 @@ mod spans;
 mod streams;
 
 use spans::Spans;
-
-/// Bodies of one tenant that may be waited for at once, however few streams it may have.
-const LEAST_BODIES: u32 = 64;
 
 /// One request on its way.
 pub(crate) struct Journey {
@@ -179,11 +176,7 @@ impl Journey {
     /// Its body is not here yet. Whoever waits for a client holds no place, which would stand empty, and counts as a
     /// stream of its tenant.
     pub(crate) fn waits_for_body(&mut self) -> Result<(), Refusal> {
-        self.open_stream(Most {
-            of_tenant: self.plan.streams.of_tenant.max(LEAST_BODIES),
-            // Requests of the node bound them all.
-            in_all: u32::MAX,
-        })?;
+        self.open_stream(Kind::Body)?;
         self.steps_back();
         if let Some(lease) = self.lease.take() {
             lease.ignore();

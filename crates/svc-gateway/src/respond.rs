@@ -47,7 +47,7 @@ pub(crate) fn answer(
     let pace = head(&mut parts.headers, &journey, standing);
     parts.version = http::Version::HTTP_11;
     if matches!(pace, Pace::Own)
-        && let Err(refusal) = journey.becomes_stream()
+        && let Err(refusal) = journey.becomes_stream(|| reply.lend())
     {
         return self::refusal(journey, refusal);
     }

@@ -15,11 +15,23 @@ pub(crate) static STREAMS: LockSpec = LockSpec {
     doc: "how many streams each tenant has open; asked when one begins or ends",
 };
 
+/// Bodies of one tenant that may be waited for at once, however many streams it has or may have.
+const LEAST_BODIES: u32 = 64;
+
 /// How many there may be at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Most {
     pub(crate) of_tenant: u32,
     pub(crate) in_all: u32,
+}
+
+/// What goes on for long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// An answer, or an upgraded connection.
+    Stream,
+    /// A small body of a request, which has no place until all of it is here.
+    Body,
 }
 
 /// The event streams, tunnels and slow bodies of the node.
@@ -33,17 +45,26 @@ struct Book {
 #[derive(Default)]
 struct Open {
     /// Only of tenants that have some.
-    of: HashMap<u64, u32>,
+    of: HashMap<u64, Own>,
     in_all: u32,
 }
 
+/// What one tenant has.
+#[derive(Clone, Copy, Default)]
+struct Own {
+    all: u32,
+    bodies: u32,
+}
+
 impl Open {
-    fn has_room(&self, tenant: u64, most: Most) -> Result<(), Refusal> {
-        if self.in_all >= most.in_all {
+    /// Bodies are requests as well, and bounded with them in all.
+    fn has_room(&self, tenant: u64, kind: Kind, most: Most) -> Result<(), Refusal> {
+        if kind == Kind::Stream && self.in_all >= most.in_all {
             return Err(Refusal::NodeBusy);
         }
-        let own = self.of.get(&tenant).copied().unwrap_or(0);
-        match own < most.of_tenant {
+        let own = self.of.get(&tenant).copied().unwrap_or_default();
+        let spared = kind == Kind::Body && own.bodies < LEAST_BODIES;
+        match spared || own.all < most.of_tenant {
             true => Ok(()),
             false => Err(Refusal::StreamsFull),
         }
@@ -58,20 +79,22 @@ impl Streams {
         }))
     }
 
-    /// Whether a tenant may have one more.
+    /// Whether a tenant may have one more stream.
     pub(crate) fn have_room(&self, tenant: u64, most: Most) -> Result<(), Refusal> {
-        self.0.open.lock().has_room(tenant, most)
+        self.0.open.lock().has_room(tenant, Kind::Stream, most)
     }
 
     /// One more of a tenant, if it may have one.
-    pub(crate) fn open(&self, tenant: u64, most: Most) -> Result<Stream, Refusal> {
+    pub(crate) fn open(&self, tenant: u64, kind: Kind, most: Most) -> Result<Stream, Refusal> {
         let mut open = self.0.open.lock();
-        open.has_room(tenant, most)?;
-        *open.of.entry(tenant).or_insert(0) += 1;
+        open.has_room(tenant, kind, most)?;
+        let own = open.of.entry(tenant).or_default();
+        own.all += 1;
+        own.bodies += u32::from(kind == Kind::Body);
         open.in_all += 1;
         self.0.shown.inc();
         let book = self.0.clone();
-        Ok(Stream { book, tenant })
+        Ok(Stream { book, tenant, kind })
     }
 }
 
@@ -79,6 +102,7 @@ impl Streams {
 pub(crate) struct Stream {
     book: Arc<Book>,
     tenant: u64,
+    kind: Kind,
 }
 
 impl Drop for Stream {
@@ -87,8 +111,9 @@ impl Drop for Stream {
         let mut open = self.book.open.lock();
         open.in_all -= 1;
         if let Some(own) = open.of.get_mut(&self.tenant) {
-            *own -= 1;
-            if *own == 0 {
+            own.all -= 1;
+            own.bodies -= u32::from(self.kind == Kind::Body);
+            if own.all == 0 {
                 open.of.remove(&self.tenant);
             }
         }

@@ -66,7 +66,7 @@ pub(crate) fn open(
     ends: Ends,
     standing: Option<Standing>,
 ) -> Response<Answer> {
-    if let Err(refusal) = journey.becomes_stream() {
+    if let Err(refusal) = journey.becomes_stream(|| Some(ends.upstream.lend())) {
         return respond::refusal(journey, refusal);
     }
     let Some(tunnels) = journey.plan.shared.tunnels() else {

@@ -28,7 +28,7 @@ pub(crate) async fn dial(
     settings: &PoolSpec,
     until: Instant,
 ) -> Result<Io, SendError> {
-    let Some(open) = OpenCount::try_new(&endpoint.open, endpoint.idle.open_max()) else {
+    let Some(open) = OpenCount::try_new(&endpoint.connections, endpoint.idle.open_max()) else {
         return Err(unheard(Stage::Connect, Cause::Busy, endpoint));
     };
     let mut stage = Stage::Connect;

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::balance::mix;
 use crate::cost::Latency;
 use crate::idle::Idle;
+use crate::io::Connections;
 use crate::members::Fleet;
 use crate::meters::Meters;
 use crate::record::{Admission, Record, Verdict};
@@ -91,8 +92,7 @@ pub(crate) struct Endpoint {
     probe_at_ns: AtomicU64,
     record: Lock<Record>,
     pub(crate) idle: Idle,
-    /// Connections that stand, idle, busy or upgraded; each counts itself out.
-    pub(crate) open: Arc<AtomicUsize>,
+    pub(crate) connections: Arc<Connections>,
     pub(crate) streams: crate::h2::Streams,
 }
 
@@ -113,7 +113,7 @@ impl Endpoint {
             probe_at_ns: AtomicU64::new(0),
             record: Lock::new(&tables::RECORD, Record::new(settings.passive)),
             idle: Idle::new(&settings),
-            open: Arc::default(),
+            connections: Arc::default(),
             streams: crate::h2::Streams::default(),
             settings: ArcSwap::new(settings),
         }
@@ -213,9 +213,14 @@ impl Endpoint {
 
     /// Whether every connection it may have is busy.
     pub(crate) fn is_full(&self) -> bool {
-        self.open.load(Ordering::Relaxed) >= self.idle.open_max()
+        self.connections.open() >= self.idle.open_max()
             && self.idle.is_empty()
             && !self.streams.has_room()
+    }
+
+    /// Requests that can be under way at once where each needs a connection to itself.
+    pub(crate) fn room(&self) -> usize {
+        self.idle.open_max().saturating_sub(self.connections.lent())
     }
 
     /// Whether there is sense in asking it: it is up, and its breaker lets somebody in.
@@ -233,6 +238,11 @@ impl Endpoint {
         self.flags() & DOWN != 0
     }
 
+    /// Neither down nor left alone by its breaker.
+    pub(crate) fn is_well(&self) -> bool {
+        self.flags() & (DOWN | GUARDED) == 0
+    }
+
     pub(crate) fn is_ramping(&self) -> bool {
         self.flags() & RAMPING != 0
     }
@@ -240,10 +250,7 @@ impl Endpoint {
     /// Counts one in; the epoch is the one in which it was looked at.
     pub(crate) fn admit(&self) -> Admission {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        Admission {
-            epoch: (self.word.load(Ordering::Relaxed) >> EPOCH_SHIFT) as u16,
-            probe: None,
-        }
+        Admission::of((self.word.load(Ordering::Relaxed) >> EPOCH_SHIFT) as u16)
     }
 
     /// Counts one in as a probe, if it is time for one and the endpoint is a member that is up.
@@ -273,24 +280,40 @@ impl Endpoint {
         if verdict == Verdict::Nothing && admission.probe.is_none() {
             return;
         }
-        // Too much is no excuse for who has nothing else to do, nor where somebody else is there to do it.
-        let excused = || !alone && admission.probe.is_none() && !self.has_others(now);
-        let verdict = match verdict {
-            Verdict::Overrun if !excused() => Verdict::Failure,
-            verdict => verdict,
-        };
+        let verdict = self.judged(now, admission, verdict, alone);
         self.learn(now, admission, verdict, took);
     }
 
-    /// Learns of a probe before it ends that its endpoint is well. From then on it is there like any other request.
-    pub(crate) fn found_well(
+    /// Learns of a request what can be said before it ends. From then on it is there like any other: a probe is over.
+    pub(crate) fn heard(
         &self,
         now: Duration,
         admission: Admission,
+        verdict: Verdict,
         took: Duration,
     ) -> Admission {
-        let epoch = self.learn(now, admission, Verdict::Success, took);
-        Admission { epoch, probe: None }
+        let verdict = self.judged(now, admission, verdict, self.in_flight() == 1);
+        let epoch = self.learn(now, admission, verdict, took);
+        let was_probe = admission.probe.is_some() && verdict == Verdict::Success;
+        Admission {
+            vouched: was_probe,
+            ..Admission::of(epoch)
+        }
+    }
+
+    /// Too much is no excuse for who has nothing else to do, nor where somebody else is there to do it.
+    fn judged(
+        &self,
+        now: Duration,
+        admission: Admission,
+        verdict: Verdict,
+        alone: bool,
+    ) -> Verdict {
+        let excused = || !alone && admission.probe.is_none() && !self.has_others(now);
+        match verdict {
+            Verdict::Overrun if !excused() => Verdict::Failure,
+            verdict => verdict,
+        }
     }
 
     /// The epoch is the one that there is then.

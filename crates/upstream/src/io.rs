@@ -10,23 +10,54 @@ use kernel::net::{self, TcpStream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
 
+/// The connections of an endpoint.
+#[derive(Debug, Default)]
+pub(crate) struct Connections {
+    /// That stand: idle, busy or upgraded.
+    open: AtomicUsize,
+    /// Those of them that are lent for long.
+    lent: AtomicUsize,
+}
+
+impl Connections {
+    pub(crate) fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn lent(&self) -> usize {
+        self.lent.load(Ordering::Relaxed)
+    }
+}
+
 /// One of an endpoint's connections, for as long as its socket is open.
 #[derive(Debug)]
-pub(crate) struct OpenCount(Arc<AtomicUsize>);
+pub(crate) struct OpenCount(Arc<Connections>);
 
 impl OpenCount {
     /// Counts one more, unless there are `most` already.
-    pub(crate) fn try_new(open: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
+    pub(crate) fn try_new(of: &Arc<Connections>, most: usize) -> Option<Self> {
         let one_more = |count| (count < most).then_some(count + 1);
-        open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
+        of.open
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
             .ok()?;
-        Some(Self(open.clone()))
+        Some(Self(of.clone()))
     }
 }
 
 impl Drop for OpenCount {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A connection that is kept for long by who has it, until this is dropped: [`Pool::room`](crate::Pool::room) is less
+/// by it for as long as its endpoint is one of those that are counted there.
+#[derive(Debug)]
+pub struct Lent(Arc<Connections>);
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.0.lent.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -39,7 +70,7 @@ pub(crate) enum Wire {
 #[derive(Debug)]
 pub(crate) struct Io {
     wire: Wire,
-    _open: OpenCount,
+    open: OpenCount,
 }
 
 impl AsyncRead for Io {
@@ -57,7 +88,14 @@ impl AsyncRead for Io {
 
 impl Io {
     pub(crate) fn new(wire: Wire, open: OpenCount) -> Self {
-        Self { wire, _open: open }
+        Self { wire, open }
+    }
+
+    /// It is kept for long by who has it.
+    pub(crate) fn lend(&self) -> Lent {
+        let of = &self.open.0;
+        of.lent.fetch_add(1, Ordering::Relaxed);
+        Lent(of.clone())
     }
 
     /// The system's socket, where nothing is between it and what is said.

@@ -21,9 +21,16 @@ pub(crate) struct Lease {
     owed_by: Option<Instant>,
     /// Its caller chose to wait for less time than an endpoint is to have: that it passes says little.
     hasty: bool,
-    /// Its head was good, which was heard already: it was a probe.
-    told: bool,
+    told: Told,
     settled: bool,
+}
+
+/// What was heard of its head at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Good,
+    Bad,
 }
 
 impl Lease {
@@ -40,7 +47,7 @@ impl Lease {
             head_took: None,
             owed_by: None,
             hasty,
-            told: false,
+            told: Told::Nothing,
             settled: false,
         }
     }
@@ -81,16 +88,20 @@ impl Lease {
         self.settle(now, verdict);
     }
 
-    /// Its head is good, and more is to come. For a probe that is all that was to be found out: what follows may be a
-    /// stream, and nobody should have to wait for its end. How it ends is one more outcome, if it ends badly.
-    pub(crate) fn is_answered_well(&mut self, now: Instant) {
-        if self.admission.probe.is_none() {
+    /// Its head is here, and more is to come. Of a probe a head says all that was to be found out: what follows may be
+    /// a stream, and nobody should have to wait for its end. How it ends is one more outcome, if it ends badly. A bad
+    /// head is one whoever it was for, and whether or not anybody wants the rest.
+    pub(crate) fn is_answered(&mut self, now: Instant, verdict: Verdict) {
+        if verdict == Verdict::Success && self.admission.probe.is_none() {
             return;
         }
         let took = self.head_took.unwrap_or_default();
         let now = self.endpoint.since_start(now);
-        self.admission = self.endpoint.found_well(now, self.admission, took);
-        self.told = true;
+        self.admission = self.endpoint.heard(now, self.admission, verdict, took);
+        self.told = match verdict {
+            Verdict::Success => Told::Good,
+            _ => Told::Bad,
+        };
     }
 
     fn cut_short(&self, now: Instant) -> Verdict {
@@ -105,9 +116,9 @@ impl Lease {
         if std::mem::replace(&mut self.settled, true) {
             return;
         }
-        let verdict = match verdict {
-            Verdict::Success if self.told => Verdict::Nothing,
-            verdict => verdict,
+        let verdict = match (self.told, verdict) {
+            (Told::Good, Verdict::Success) | (Told::Bad, _) => Verdict::Nothing,
+            (Told::Nothing | Told::Good, verdict) => verdict,
         };
         let waited = now.saturating_duration_since(self.began);
         let took = self.head_took.unwrap_or(waited);

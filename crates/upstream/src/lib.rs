@@ -42,6 +42,7 @@ pub use balance::hash_key;
 pub use endpoint::EndpointId;
 pub use error::{Cause, SendError, Stage};
 pub use http1_wire::{Ask, Field};
+pub use io::Lent;
 pub use outgoing::BoxError;
 pub use pick::{Pick, Ready, Timing};
 pub use pool::{NoEndpoint, Pool};

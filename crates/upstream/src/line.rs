@@ -13,7 +13,7 @@ use kernel::fetch::Spot;
 use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
-use crate::io::Io;
+use crate::io::{Io, Lent};
 use crate::outgoing::{BoxError, Outgoing};
 use crate::switched::Switched;
 use crate::upload::{Upload, UploadError};
@@ -272,6 +272,10 @@ impl Line {
     }
 
     /// The stream itself, with what came of the other protocol already.
+    pub(crate) fn lend(&self) -> Lent {
+        self.io.lend()
+    }
+
     pub(crate) fn into_switched(self) -> Switched {
         Switched::new(self.io, self.inbox)
     }

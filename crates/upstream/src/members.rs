@@ -44,20 +44,17 @@ impl Fleet {
     }
 
     pub(crate) fn why_none(&self, at: Duration) -> NoEndpoint {
-        let (mut open, mut up) = (None, false);
-        for endpoint in self.endpoints.iter().filter(|one| !one.is_down()) {
-            up = true;
-            if endpoint.is_guarded() {
-                let wait = endpoint.retry_after(at);
-                open = Some(open.map_or(wait, |other: Duration| other.min(wait)));
-            }
+        let up = || self.endpoints.iter().filter(|one| !one.is_down());
+        if self.endpoints.is_empty() {
+            return NoEndpoint::NoneResolved;
         }
-        match (self.endpoints.is_empty(), up, open) {
-            (true, ..) => NoEndpoint::NoneResolved,
-            (_, false, _) => NoEndpoint::NoneHealthy,
-            (_, _, Some(retry_after)) => NoEndpoint::AllOpen { retry_after },
-            (_, _, None) => NoEndpoint::AllBusy,
+        if up().any(|one| !one.is_guarded()) {
+            return NoEndpoint::AllBusy;
         }
+        let first = up().map(|one| one.retry_after(at)).min();
+        first.map_or(NoEndpoint::NoneHealthy, |retry_after| NoEndpoint::AllOpen {
+            retry_after,
+        })
     }
 }
 

@@ -196,20 +196,18 @@ impl Pool {
     }
 
     /// How many requests can be under way at once at those that are well, where each needs a connection to itself.
-    /// Where nobody is well it is as if all were.
+    /// Those that are lent for long are nobody else's. Where no endpoint is well it is as if all were.
     pub fn room(&self) -> Option<usize> {
         let fleet = self.fleet.load();
         if fleet.spec.protocol != Protocol::Http1 || fleet.endpoints.is_empty() {
             return None;
         }
-        let of = |well: bool| -> usize {
-            let endpoints = fleet.endpoints.iter();
-            endpoints
-                .filter(|one| !well || !(one.is_down() || one.is_guarded()))
-                .map(|one| one.idle.open_max())
-                .fold(0, usize::saturating_add)
-        };
-        Some(of(true)).filter(|room| *room > 0).or(Some(of(false)))
+        let none_is_well = !fleet.endpoints.iter().any(|one| one.is_well());
+        let counted = fleet
+            .endpoints
+            .iter()
+            .filter(|one| none_is_well || one.is_well());
+        Some(counted.map(|one| one.room()).fold(0, usize::saturating_add))
     }
 
     /// Whether another fleet is in force by now.

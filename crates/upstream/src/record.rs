@@ -17,6 +17,8 @@ pub(crate) struct Record {
     probes: u16,
     /// When somebody may be let in as a probe.
     probe_at: Duration,
+    /// Since when it has been taken for well again.
+    well_since: Duration,
     failures: u64,
     doubt: Doubt,
 }
@@ -26,6 +28,19 @@ pub(crate) struct Record {
 pub(crate) struct Admission {
     pub(crate) epoch: u16,
     pub(crate) probe: Option<Probe>,
+    /// Its head said that the endpoint is well again: if it ends badly soon, that was too early.
+    pub(crate) vouched: bool,
+}
+
+impl Admission {
+    /// Let in like anybody.
+    pub(crate) fn of(epoch: u16) -> Self {
+        Self {
+            epoch,
+            probe: None,
+            vouched: false,
+        }
+    }
 }
 
 /// Somebody who is to find out whether an endpoint is well again.
@@ -62,6 +77,7 @@ impl Record {
             probing: None,
             probes: 0,
             probe_at: Duration::ZERO,
+            well_since: Duration::ZERO,
             failures: 0,
             doubt: Doubt::default(),
         }
@@ -118,8 +134,8 @@ impl Record {
                 let number = self.probes;
                 self.probing = Some(Probe { number, hasty });
                 Some(Admission {
-                    epoch: self.breaker.epoch(),
                     probe: self.probing,
+                    ..Admission::of(self.breaker.epoch())
                 })
             }
             Passage::Refused(wait) => {
@@ -158,9 +174,14 @@ impl Record {
                 return false;
             }
         };
-        let opened = self.breaker.record(now, admission.epoch, outcome);
+        let soon = now.saturating_sub(self.well_since) <= self.config.window;
+        let opened = match admission.vouched && soon && outcome == Outcome::Failure {
+            true => self.breaker.take_back(now, admission.epoch),
+            false => self.breaker.record(now, admission.epoch, outcome),
+        };
         if self.breaker.epoch() != before {
             self.probing = None;
+            self.well_since = now;
         }
         if opened {
             self.probe_at = now + self.config.open_for;

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use crate::channel::Channel;
 use crate::error::{Cause, SendError, Stage};
 use crate::fault::{self, Broken};
+use crate::io::Lent;
 use crate::pick::{Ready, Timing};
 use crate::record::Verdict;
 use crate::switched::Switched;
@@ -98,9 +99,7 @@ impl Reply {
     /// From here on the endpoint owes something only while somebody waits for it.
     fn with(mut self, mut rest: Rest, now: Instant) -> Self {
         rest.ready.lease.owes(None);
-        if rest.verdict == Verdict::Success {
-            rest.ready.lease.is_answered_well(now);
-        }
+        rest.ready.lease.is_answered(now, rest.verdict);
         self.rest = Some(Box::new(rest));
         self
     }
@@ -129,6 +128,20 @@ impl Reply {
         if let Some(rest) = &mut self.rest {
             rest.kept_waiting = true;
         }
+    }
+
+    /// What is read here is kept for long. `None` where it has no connection to itself, or nothing is left of it.
+    pub fn lend(&self) -> Option<Lent> {
+        let rest = self.rest.as_ref()?;
+        match &rest.ready.channel {
+            Channel::Line(line) => Some(line.lend()),
+            Channel::Stream(_) => None,
+        }
+    }
+
+    /// Nobody reads on: what carries it ends, which says nothing about the endpoint.
+    pub fn give_up(&mut self) {
+        *self = Self::empty(self.timing);
     }
 
     /// The endpoint was waited for as long as anybody waits.

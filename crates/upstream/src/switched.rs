@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::io::Io;
+use crate::io::{Io, Lent};
 
 /// A connection whose peer agreed to another protocol. It counts as the endpoint's until it is dropped.
 #[derive(Debug)]
@@ -20,6 +20,11 @@ pub struct Switched {
 impl Switched {
     pub(crate) fn new(io: Io, early: BytesMut) -> Self {
         Self { io, early }
+    }
+
+    /// It is kept for long: whoever asks how much room there is leaves it out until that is dropped.
+    pub fn lend(&self) -> Lent {
+        self.io.lend()
     }
 }
 

@@ -1,6 +1,5 @@
 //! A pool as people see it.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use concurrency_gate::BreakerState;
@@ -87,7 +86,7 @@ impl EndpointView {
             ewma_ms: endpoint.latency().seconds(at) * 1000.0,
             in_flight: endpoint.in_flight(),
             idle,
-            busy: endpoint.open.load(Ordering::Relaxed).saturating_sub(idle),
+            busy: endpoint.connections.open().saturating_sub(idle),
             breaker: breaker.as_str(),
             failures,
         }

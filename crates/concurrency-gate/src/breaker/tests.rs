@@ -142,6 +142,29 @@ fn open_it_refuses_until_its_time_is_over_then_sends_probes() {
 
 // req: GT-07
 #[test]
+fn a_success_that_is_taken_back_opens_it_again_unless_another_was_better() {
+    for (others, opens) in [(0, true), (1, false)] {
+        let mut breaker = opened();
+        for _ in 0..3 {
+            assert_eq!(breaker.admit(s(106.0)), Passage::Probe);
+            breaker.record(s(106.0), breaker.epoch(), Outcome::Success);
+        }
+        let epoch = breaker.epoch();
+        for _ in 0..others {
+            breaker.record(s(106.5), epoch, Outcome::Success);
+        }
+        assert!(!breaker.take_back(s(107.0), epoch.wrapping_sub(1)), "late");
+        assert_eq!(breaker.take_back(s(107.0), epoch), opens);
+        assert_eq!(breaker.state() == BreakerState::Open, opens);
+    }
+    let mut waiting = opened();
+    assert_eq!(waiting.admit(s(106.0)), Passage::Probe);
+    waiting.record(s(106.0), waiting.epoch(), Outcome::Success);
+    assert!(waiting.take_back(s(106.1), waiting.epoch()), "half open");
+}
+
+// req: GT-07
+#[test]
 fn a_failed_probe_opens_it_again_for_the_whole_time() {
     let mut breaker = opened();
     assert_eq!(breaker.admit(s(106.0)), Passage::Probe);

@@ -1,4 +1,4 @@
-//! An address as text. Said with every line of the access log, where the machinery of formatting would be a tenth of it.
+//! An address as text. Every line of the access log has one: the machinery of formatting would be a tenth of it.
 
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr};

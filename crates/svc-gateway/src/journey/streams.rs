@@ -4,30 +4,48 @@ use std::time::Duration;
 
 use concurrency_gate::Outcome;
 use tokio::time::Instant;
+use upstream::Lent;
 
 use super::Journey;
 use crate::backend::Kept;
 use crate::reject::Refusal;
 use crate::slots::Place;
-use crate::streams::Most;
+use crate::streams::Kind;
 
 impl Journey {
-    /// It goes on for long: its place goes to others, and it counts as a stream of its tenant.
-    pub(crate) fn becomes_stream(&mut self) -> Result<(), Refusal> {
-        self.open_stream(self.plan.streams)?;
-        self.plan.makes_room();
-        self.look();
-        self.keeps_connection();
-        self.give_back(Some(Outcome::Success));
-        Ok(())
+    /// It goes on for long: its place goes to others, and it counts as a stream of its tenant. The connection that it
+    /// has to itself, if it does, is `lent` to it.
+    pub(crate) fn becomes_stream(
+        &mut self,
+        lent: impl FnOnce() -> Option<Lent>,
+    ) -> Result<(), Refusal> {
+        self.goes_on(lent, Some(Outcome::Success))
     }
 
-    /// It has its connection to itself for as long as it lasts, while its place goes to others.
-    fn keeps_connection(&mut self) {
+    /// The same for one whose client is slow: how long that took says nothing about the upstream.
+    pub(crate) fn goes_on_as_stream(
+        &mut self,
+        lent: impl FnOnce() -> Option<Lent>,
+    ) -> Result<(), Refusal> {
+        self.goes_on(lent, None)
+    }
+
+    fn goes_on(
+        &mut self,
+        lent: impl FnOnce() -> Option<Lent>,
+        outcome: Option<Outcome>,
+    ) -> Result<(), Refusal> {
+        self.open_stream(Kind::Stream)?;
+        self.plan.makes_room();
+        self.look();
         let backend = self.backend.as_ref().filter(|_| self.place.is_some());
-        if let Some(backend) = backend.filter(|backend| !backend.shares) {
-            self.kept = Some(Kept::begin(&backend.body));
+        if let Some(backend) = backend
+            && let Some(lent) = lent()
+        {
+            self.kept = Some(Kept::begin(lent, &backend.body));
         }
+        self.give_back(outcome);
+        Ok(())
     }
 
     /// It asks for a stream, and may have one: the upstream is not to begin what its client is not told of.
@@ -41,10 +59,10 @@ impl Journey {
     }
 
     /// Who has one goes on with it.
-    pub(super) fn open_stream(&mut self, most: Most) -> Result<(), Refusal> {
+    pub(super) fn open_stream(&mut self, kind: Kind) -> Result<(), Refusal> {
         if self.stream.is_none() {
-            let stream = self.plan.shared.streams.open(self.tenant_key(), most)?;
-            self.stream = Some(stream);
+            let (streams, most) = (&self.plan.shared.streams, self.plan.streams);
+            self.stream = Some(streams.open(self.tenant_key(), kind, most)?);
         }
         Ok(())
     }
@@ -72,25 +90,5 @@ impl Journey {
     pub(crate) fn overstays(&self) -> bool {
         let beyond = self.place.as_ref().is_some_and(Place::is_beyond_part);
         beyond && self.is_in_the_way()
-    }
-
-    /// The same for one whose client is slow: how long that took says nothing about the upstream.
-    pub(crate) fn goes_on_as_stream(&mut self) -> bool {
-        let open = self.open_stream(self.plan.streams).is_ok();
-        if open {
-            self.plan.makes_room();
-            self.look();
-            self.keeps_connection();
-            self.give_back(None);
-        }
-        open
-    }
-
-    /// It ends before its client has taken it, for those who wait.
-    pub(crate) fn gives_way(&mut self) {
-        self.look();
-        self.reason = Refusal::StreamsFull.reason();
-        self.note_refusal();
-        self.settle(None);
     }
 }

@@ -17,10 +17,7 @@ const fn at(ms: u64) -> Duration {
 }
 
 fn free(record: &Record) -> Admission {
-    Admission {
-        epoch: record.epoch(),
-        probe: None,
-    }
+    Admission::of(record.epoch())
 }
 
 fn opened() -> Record {
@@ -113,10 +110,7 @@ fn a_hasty_probe_that_is_given_up_leaves_it_half_open() {
 #[test]
 fn outcomes_from_before_it_opened_say_nothing() {
     let mut record = opened();
-    let late = Admission {
-        epoch: record.epoch().wrapping_sub(1),
-        probe: None,
-    };
+    let late = Admission::of(record.epoch().wrapping_sub(1));
     let probe = record.probe(at(2100), false).unwrap();
     record.settle(at(2110), late, Verdict::Success);
     assert_eq!(

@@ -208,15 +208,22 @@ async fn a_probe_whose_answer_goes_on_and_on_keeps_nobody_out() {
 // attack: K-19
 #[tokio::test]
 async fn what_fails_behind_the_good_head_of_a_probe_is_a_failure_and_what_ends_well_counts_once() {
-    for (silent, breaker) in [(true, "open"), (false, "half_open")] {
-        let (origin, pool) = half_open(2).await;
+    let cases = [
+        (2, true, "half_open", "open"),
+        (2, false, "half_open", "half_open"),
+        // The head has closed it already: too early.
+        (1, true, "closed", "open"),
+        (1, false, "closed", "closed"),
+    ];
+    for (probes, silent, at_head, breaker) in cases {
+        let (origin, pool) = half_open(probes).await;
         if !silent {
             let slow = Answer::status(200).body("0123456789");
             origin.set_default(slow.fault(Fault::Slow { bytes_per_s: 200 }));
         }
         let until = clock::now() + PATIENCE;
         let answer = pick(&pool).send(get("/"), until).await.unwrap();
-        assert_eq!(only(&pool).breaker, "half_open");
+        assert_eq!(only(&pool).breaker, at_head);
         let failures = only(&pool).failures;
         let mut body = answer.into_body();
         match silent {
@@ -227,6 +234,101 @@ async fn what_fails_behind_the_good_head_of_a_probe_is_a_failure_and_what_ends_w
         assert_eq!(view.breaker, breaker);
         assert_eq!(view.failures, failures + u64::from(silent));
     }
+}
+
+// attack: K-19
+#[tokio::test]
+async fn what_fails_behind_the_good_head_of_a_probe_is_one_failure_where_others_did_better() {
+    let (origin, pool) = half_open(1).await;
+    let until = clock::now() + PATIENCE;
+    let answer = pick(&pool).send(get("/"), until).await.unwrap();
+    origin.set_default(Answer::status(200));
+    assert_eq!(fetch(&pool, "/").await.unwrap().0, 200);
+    answer.into_body().fell_silent();
+    assert_eq!(only(&pool).breaker, "closed");
+}
+
+// req: GW-11
+#[tokio::test]
+async fn a_bad_head_is_heard_at_once_whoever_wants_the_rest() {
+    let [origin] = origins().await;
+    let begun = Answer::status(502).body("0123456789");
+    origin.set_default(begun.fault(Fault::StallAt(5)));
+    let mut spec = spec(&[&origin]);
+    spec.passive.open_for = Duration::from_millis(50);
+    let pool = pool(spec);
+    let until = clock::now() + PATIENCE;
+    let mut asked = 0;
+    while let Ok(pick) = try_pick(&pool) {
+        let answer = pick.send(get("/"), until).await.unwrap();
+        asked += 1;
+        assert_eq!(only(&pool).failures, asked, "before anybody has read it");
+        drop(answer);
+        assert_eq!(only(&pool).failures, asked, "and once");
+        assert!(asked < 100, "it never opens");
+    }
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    let probe = try_pick(&pool).expect("it is time for a probe");
+    let _unread = probe.send(get("/"), until).await.unwrap();
+    assert_eq!(only(&pool).breaker, "open", "nobody waits for its end");
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    try_pick(&pool).expect("it is time for another");
+}
+
+// req: GW-11
+#[tokio::test]
+async fn who_is_only_busy_is_not_taken_for_one_that_has_failed() {
+    let [failed, busy] = origins().await;
+    failed.set_default(Fault::Reset);
+    let pool = pool(PoolSpec {
+        balance: Balance::RoundRobin,
+        max_connections: 1,
+        ..spec(&[&failed, &busy])
+    });
+    let until = clock::now() + PATIENCE;
+    for _ in 0..100 {
+        let pick = pick(&pool);
+        if pick.address() == failed.addr() {
+            pick.send(get("/"), until).await.map(drop).unwrap_err();
+        }
+    }
+    assert_eq!(pool.view().endpoints[0].breaker, "open");
+    let held = pick(&pool).ready(until).await.unwrap();
+    assert_eq!(try_pick(&pool).map(drop), Err(NoEndpoint::AllBusy));
+    drop(held);
+    assert_eq!(pick(&pool).address(), busy.addr());
+}
+
+// req: GW-11, GW-16
+#[tokio::test]
+async fn connections_that_are_lent_are_room_of_nobody_and_only_where_they_are() {
+    let [old, new] = origins().await;
+    old.set_default(
+        Answer::status(200)
+            .body("0123456789")
+            .fault(Fault::StallAt(5)),
+    );
+    let with = |origins: &[&Upstream]| PoolSpec {
+        max_connections: 3,
+        ..spec(origins)
+    };
+    let pool = pool(with(&[&old]));
+    assert_eq!(pool.room(), Some(3));
+    let until = clock::now() + PATIENCE;
+    let answer = pick(&pool).send(get("/"), until).await.unwrap();
+    assert_eq!(pool.room(), Some(3), "it has a place");
+    let mut body = answer.into_body();
+    let lent = body.lend().expect("a connection of its own");
+    assert_eq!(pool.room(), Some(2));
+    pool.update(with(&[&old, &new]));
+    assert_eq!(pool.room(), Some(5));
+    pool.update(with(&[&new]));
+    assert_eq!(pool.room(), Some(3), "what is gone is nobody's");
+    pool.update(with(&[&old]));
+    assert_eq!(pool.room(), Some(3), "who came back is another");
+    body.give_up();
+    drop(lent);
+    assert!(body.lend().is_none(), "nothing is left of it");
 }
 
 #[tokio::test]

@@ -98,10 +98,7 @@ impl Model {
             Balance::Hash => balance::rendezvous(self, |index| index as u64, rng.u64(..)),
         };
         let index = chosen.expect("the others are well");
-        let admission = Admission {
-            epoch: self.members[index].record.epoch(),
-            probe: None,
-        };
+        let admission = Admission::of(self.members[index].record.epoch());
         (index, admission)
     }
 
