@@ -21,7 +21,7 @@ pub(crate) use promise::PROMISES;
 use promise::{Promises, Refusal};
 use reserve::Reserve;
 use silence::Silence;
-use tenants::Tenants;
+use tenants::{Asks, Tenants};
 
 mod limit;
 mod pacer;
@@ -134,7 +134,13 @@ impl Slots {
         asked_at: Duration,
     ) -> Result<Place, Refused> {
         let (tenants, weight) = (&self.tenants, self.weight(work));
-        let sparse = tenants.ask(work.tenant, weight, self.limit(), asked_at);
+        let asks = Asks {
+            tenant: work.tenant,
+            weight,
+            cost: work.cost,
+            at: asked_at,
+        };
+        let sparse = tenants.ask(asks, self.limit());
         let (in_use, limit) = (self.queue.in_use(), self.queue.limit());
         let short = in_use >= limit;
         if in_use <= limit {

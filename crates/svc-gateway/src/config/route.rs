@@ -80,7 +80,7 @@ pub struct RouteText {
     pub body_bytes: Option<u64>,
     /// Decodes gzip, br and zstd request bodies, within bounds, before they are sent on.
     pub decode: bool,
-    /// What a request costs its tenant, beside others' 1.
+    /// What a request costs its tenant, beside others' 1. It is paid by leaving out turns, 64 of them at the most.
     #[schemars(range(min = 1, max = 1_000))]
     pub cost: Option<u64>,
     /// Requests of this route at once; absent: as many as the upstream takes.

@@ -47,6 +47,9 @@ const GAP_FACTOR: u32 = 4;
 const GAP_LEAST_US: u32 = 1_000;
 /// No clock is read earlier than this before it is looked at.
 const OVERTAKEN_US: u32 = 10_000_000;
+/// Parts of an ordinary request in which is counted what others cost more, and how few of them are none.
+const DEARER_UNIT: u32 = 64;
+const DEARER_LEAST: u32 = 8;
 /// When nothing has come yet.
 const NEVER: u32 = 0;
 /// Beginnings that are remembered of each.
@@ -69,6 +72,19 @@ struct Entry {
     /// When the last of them came, and how long after another they come, in microseconds, round and round.
     asked_us: AtomicU32,
     gap_us: AtomicU32,
+    /// By how much more they cost than ordinary ones, in parts of one: each moves it an eighth of the way.
+    dearer: AtomicU32,
+}
+
+/// Who asks for a place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asks {
+    pub(super) tenant: u64,
+    /// Against all others.
+    pub(super) weight: u32,
+    /// In ordinary requests.
+    pub(super) cost: u64,
+    pub(super) at: Duration,
 }
 
 impl Tenants {
@@ -82,14 +98,16 @@ impl Tenants {
         }
     }
 
-    /// One more request of a tenant of that weight. Says whether it is sparse: with less running and waiting together
-    /// than its part of so many places; or with less running, and asking for clearly less all the while, than its
-    /// weight says: what waits has been held up, by others or by the upstream. Whoever has more asks for all it can
-    /// get, and gets what its weight says. Who is alone has all of them.
-    pub(super) fn ask(&self, tenant: u64, weight: u32, places: u32, now: Duration) -> bool {
+    /// One more request of a tenant of that weight, which costs so many ordinary ones. Says whether it is sparse: with
+    /// less running and waiting together than its part of so many places; or with less running, and asking for clearly
+    /// less all the while, than its weight says: what waits has been held up, by others or by the upstream. Whoever
+    /// has more asks for all it can get, and gets what its weight says. Who is alone has all of them. What costs more
+    /// counts for as many places as it costs: few of the kind are no little.
+    pub(super) fn ask(&self, asks: Asks, places: u32) -> bool {
+        let Asks { tenant, weight, .. } = asks;
         let entry = self.entry(tenant);
         if !std::ptr::eq(entry, &self.nobody) {
-            entry.ask(micros(now));
+            entry.ask(micros(asks.at), asks.cost);
         }
         let running = entry.running.load(Ordering::Relaxed);
         let asked = running + entry.waiting.load(Ordering::Relaxed);
@@ -97,13 +115,18 @@ impl Tenants {
         if among < 2 {
             return false;
         }
-        if asked < LEAST_PART || u64::from(asked) * u64::from(among) < u64::from(places) {
+        let cost = entry.cost().max(asks.cost as f64);
+        let is_little = match cost > 1.0 {
+            false => asked < LEAST_PART || u64::from(asked) * u64::from(among) < u64::from(places),
+            true => f64::from(asked + 1) * cost * f64::from(among) <= f64::from(places),
+        };
+        if is_little {
             return true;
         }
         // It has something running or waiting, and so is among them, unless it has begun only just now.
         let all = self.weights.load(Ordering::Relaxed).max(weight).max(1);
         let share = f64::from(places) * f64::from(weight) / f64::from(all);
-        f64::from(running) < share && entry.asks_for_less_than(share)
+        f64::from(running) * cost < share && entry.asks_for_less_than(share / cost)
     }
 
     /// How long one more request of the tenant would wait, as far as its own requests tell.
@@ -283,6 +306,7 @@ impl Tenants {
                     self.at(seat).presumed_us.store(0, relaxed);
                     self.at(seat).gap_us.store(0, relaxed);
                     self.at(seat).asked_us.store(NEVER, relaxed);
+                    self.at(seat).dearer.store(0, relaxed);
                 }
                 // Another request of the same tenant may have been quicker.
                 if taken || way.load(relaxed) == owner {
@@ -308,7 +332,8 @@ fn seat(set: usize, way: usize) -> Seat {
 
 impl Entry {
     /// A request has come. A lost race loses one.
-    fn ask(&self, now_us: u32) {
+    fn ask(&self, now_us: u32, cost: u64) {
+        self.note_cost(cost);
         let last = self.asked_us.load(Ordering::Relaxed);
         // Clocks are read before there is an order: who was overtaken came at the same time.
         let overtaken = last.wrapping_sub(now_us) < OVERTAKEN_US;
@@ -327,6 +352,29 @@ impl Entry {
         let gap = gap.min(before.saturating_mul(GAP_FACTOR).max(GAP_LEAST_US));
         let next = before - before / GAPS + gap / GAPS;
         self.gap_us.store(next, Ordering::Relaxed);
+    }
+
+    fn note_cost(&self, cost: u64) {
+        let before = self.dearer.load(Ordering::Relaxed);
+        // Nearly all requests are ordinary ones.
+        if cost > 1 || before > 0 {
+            let this = u32::try_from(cost - cost.min(1))
+                .map_or(u32::MAX, |more| more.saturating_mul(DEARER_UNIT));
+            let next = i64::from(before) + (i64::from(this) - i64::from(before)) / 8;
+            // What is left of it after many ordinary ones is nothing.
+            let next = if next < i64::from(DEARER_LEAST) {
+                0
+            } else {
+                next
+            };
+            self.dearer.store(next as u32, Ordering::Relaxed);
+        }
+    }
+
+    /// What its requests cost, in ordinary ones.
+    fn cost(&self) -> f64 {
+        let dearer = self.dearer.load(Ordering::Relaxed);
+        1.0 + f64::from(dearer) / f64::from(DEARER_UNIT)
     }
 
     /// Whether the requests that come need clearly fewer places than that, as long as they take.

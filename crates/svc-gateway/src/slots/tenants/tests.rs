@@ -1,11 +1,22 @@
 use super::*;
 
+/// Whether one more ordinary request of a tenant of this weight is sparse.
+fn ask_at(tenants: &Tenants, tenant: u64, weight: u32, places: u32, at: Duration) -> bool {
+    let ordinary = Asks {
+        tenant,
+        weight,
+        cost: 1,
+        at,
+    };
+    tenants.ask(ordinary, places)
+}
+
 // req: AC-05
 #[test]
 fn who_has_less_than_its_part_is_sparse() {
     let tenants = Tenants::new();
     let begin = |tenant| tenants.begin(tenant, 1, Duration::ZERO);
-    let is_sparse = |tenant, places| tenants.ask(tenant, 1, places, Duration::ZERO);
+    let is_sparse = |tenant, places| ask_at(&tenants, tenant, 1, places, Duration::ZERO);
     assert!(!is_sparse(1, 32), "nobody else wants any");
     let mut seats = Vec::new();
     seats.extend((0..30).map(|_| begin(1)));
@@ -23,6 +34,37 @@ fn who_has_less_than_its_part_is_sparse() {
     assert_eq!(tenants.active.load(Ordering::Relaxed), 0);
 }
 
+// req: FQ-01, FQ-02
+#[test]
+fn few_that_cost_much_are_not_little() {
+    let (tenants, ms) = (Tenants::new(), Duration::from_millis);
+    (0..5).for_each(|_| drop(tenants.begin(1, 1, ms(0))));
+    let seat = tenants.begin(2, 1, ms(0));
+    (0..100).for_each(|_| tenants.note(seat, ms(30)));
+    let mut now = ms(0);
+    let mut asks = |every: u64, cost| {
+        let mut sparse = false;
+        for _ in 0..200 {
+            now += ms(every);
+            let asks = Asks {
+                tenant: 2,
+                weight: 1,
+                cost,
+                at: now,
+            };
+            sparse = tenants.ask(asks, 6);
+        }
+        sparse
+    };
+    tenants.end(seat);
+    assert!(asks(50, 1), "a little over half a place, of three");
+    assert!(!asks(50, 10), "more than five of three");
+    assert!(asks(500, 10), "half a place");
+    assert!(!asks(50, 10));
+    assert!(asks(50, 1), "what was is forgotten");
+    assert_eq!(tenants.entry(2).cost(), 1.0);
+}
+
 // req: AC-05
 #[test]
 fn who_asks_for_less_than_its_part_is_sparse_however_much_of_it_was_held_up() {
@@ -38,7 +80,7 @@ fn who_asks_for_less_than_its_part_is_sparse_however_much_of_it_was_held_up() {
         let mut sparse = false;
         for _ in 0..200 {
             now += every;
-            sparse = tenants.ask(2, weight, 16, now);
+            sparse = ask_at(&tenants, 2, weight, 16, now);
         }
         sparse
     };
@@ -72,16 +114,16 @@ fn who_comes_for_the_first_time_or_comes_back_is_not_taken_for_one_that_asks_for
         (0..100).for_each(|_| tenants.note(seat, ms(hold)));
         for _ in 0..300 {
             now += ms(hold) / 80;
-            let sparse = tenants.ask(2, 1, 16, now);
+            let sparse = ask_at(&tenants, 2, 1, 16, now);
             assert!(hold == 20 || !sparse, "nothing is known of it");
         }
         for pause in [0, 1, 1_000, 2_500, 4_000] {
             now += Duration::from_secs(pause);
             for _ in 0..300 {
                 now += ms(hold) / 80;
-                assert!(!tenants.ask(2, 1, 16, now), "eighty places, of eight");
+                assert!(!ask_at(&tenants, 2, 1, 16, now), "eighty places, of eight");
                 let overtaken = now - ms(1);
-                assert!(!tenants.ask(2, 1, 16, overtaken), "more than that");
+                assert!(!ask_at(&tenants, 2, 1, 16, overtaken), "more than that");
             }
         }
     }
@@ -143,7 +185,7 @@ fn what_one_tenant_does_is_not_held_against_another() {
         }
         waiting.extend((0..9).map(|_| tenants.wait(*tenant, 1)));
     }
-    assert!(tenants.ask(*polite, 1, 32, Duration::ZERO));
+    assert!(ask_at(&tenants, *polite, 1, 32, Duration::ZERO));
     assert_eq!((tenants.running(*polite), tenants.waiting(*polite)), (0, 0));
     assert_eq!(tenants.wait_expected(*polite), None);
     begin(*polite);
@@ -219,7 +261,7 @@ fn a_part_that_is_no_whole_number_is_not_rounded_down() {
             tenants.begin(tenant, 1, Duration::ZERO);
         }
     }
-    let is_sparse = |places| tenants.ask(9, 1, places, Duration::ZERO);
+    let is_sparse = |places| ask_at(&tenants, 9, 1, places, Duration::ZERO);
     assert!(is_sparse(32), "three are less than three and a half");
     assert!(!is_sparse(27));
 }
