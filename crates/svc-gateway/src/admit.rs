@@ -17,12 +17,13 @@ pub(crate) async fn admit(
     backend: &Arc<Backend>,
     route: &Route,
     until: Duration,
+    brings_more: bool,
 ) -> Result<(), Refusal> {
     if !journey.plan.is_let_in() {
         return Err(Refusal::NodeBusy);
     }
     let asked_at = journey.seen;
-    take_place(journey, backend, route, until, asked_at).await?;
+    take_place(journey, backend, route, until, (asked_at, brings_more)).await?;
     let Some(gate) = &route.gate else {
         return Ok(());
     };
@@ -37,7 +38,14 @@ pub(crate) async fn admit(
     let lease = lease.map_err(|busy| Refusal::RouteBusy(busy.retry_after()))?;
     journey.gated(lease);
     journey.look();
-    take_place(journey, backend, route, until, asked_again_at).await
+    take_place(
+        journey,
+        backend,
+        route,
+        until,
+        (asked_again_at, brings_more),
+    )
+    .await
 }
 
 async fn take_place(
@@ -45,7 +53,7 @@ async fn take_place(
     backend: &Arc<Backend>,
     route: &Route,
     until: Duration,
-    asked_at: Duration,
+    (asked_at, brings_more): (Duration, bool),
 ) -> Result<(), Refusal> {
     let Some(caller) = &journey.caller else {
         return Err(Refusal::Internal);
@@ -54,7 +62,8 @@ async fn take_place(
     let work = caller.work(latest_start(journey.seen, until, usual));
     let work = work.cost(route.cost);
     journey.waits();
-    match slots.enter(work, usual, journey.seen).await {
+    let entered = slots.enter(work, usual, journey.seen, brings_more);
+    match entered.await {
         Ok(place) => journey.placed(backend, place, asked_at),
         Err(refused) => {
             let late = journey.look() >= until;

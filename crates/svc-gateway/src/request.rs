@@ -177,7 +177,7 @@ async fn proceed(
     if wish.is_some() || journey.heads.has(Heads::EVENTS) {
         journey.may_become_stream()?;
     }
-    admit(journey, backend, route, until).await?;
+    admit(journey, backend, route, until, draft.brings_more()).await?;
     let by = latest_end(journey.seen, until);
     let by = plan.shared.timeline.instant(by);
     let mut waited = false;
@@ -194,7 +194,7 @@ async fn proceed(
     };
     if waited {
         journey.has_body();
-        Box::pin(admit(journey, backend, route, until)).await?;
+        Box::pin(admit(journey, backend, route, until, false)).await?;
     }
     let verdict = payload.verdict.clone();
     let mut call = outbound::call(
@@ -265,6 +265,14 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
+    /// Whether more of its body is to come than is waited for without a place.
+    fn brings_more(&self) -> bool {
+        let comes = |upload: &Upload| !http_body::Body::is_end_stream(upload);
+        self.length
+            .is_some_and(|length| length > intake::KEPT_BYTES)
+            && self.upload.as_ref().is_some_and(comes)
+    }
+
     /// What its body may be is not known yet.
     fn of(request: Request<Upload>) -> Self {
         let (mut parts, upload) = request.into_parts();

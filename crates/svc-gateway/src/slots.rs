@@ -21,7 +21,7 @@ pub(crate) use promise::PROMISES;
 use promise::{Promises, Refusal};
 use reserve::Reserve;
 use silence::Silence;
-use tenants::{Asks, Tenants};
+use tenants::{Asks, Claim, Tenants};
 
 mod limit;
 mod pacer;
@@ -127,11 +127,13 @@ impl Slots {
     /// A place, in fair order. What it cost is known, and settled, when it is given back; until then a tenant whose
     /// requests take long owes what they usually cost: or it would have taken all places before the first bill came.
     /// `usual` is how long one is held, `asked_at` when the clock was last read. Who finds a place has it from then on.
+    /// Who has more to bring before it can be worked on has none of those that are kept back.
     pub(crate) async fn enter(
         self: &Arc<Self>,
         work: Work,
         usual: Duration,
         asked_at: Duration,
+        brings_more: bool,
     ) -> Result<Place, Refused> {
         let (tenants, weight) = (&self.tenants, self.weight(work));
         let asks = Asks {
@@ -139,8 +141,13 @@ impl Slots {
             weight,
             cost: work.cost,
             at: asked_at,
+            usual,
         };
-        let sparse = tenants.ask(asks, self.limit());
+        let claim = match brings_more {
+            true => Claim::None,
+            false => tenants.ask(asks, self.limit()),
+        };
+        let sparse = claim != Claim::None;
         let (in_use, limit) = (self.queue.in_use(), self.queue.limit());
         let short = in_use >= limit;
         if in_use <= limit {
@@ -159,7 +166,10 @@ impl Slots {
         }
         let until = asked_at + self.longest_wait;
         let until = work.deadline.map_or(until, |deadline| deadline.min(until));
-        let waiting = short.then(|| tenants.wait(work.tenant, weight));
+        let waiting = short.then(|| {
+            let held_up = (claim == Claim::Lasting).then(|| self.reserve.wait());
+            (tenants.wait(work.tenant, weight), held_up)
+        });
         let price = match short {
             true => tenants.hold_expected(work.tenant, asked_at),
             false => None,
@@ -167,13 +177,21 @@ impl Slots {
         let price = price.map_or(UNIT, |hold| price_of(hold, work.cost, usual));
         let work = work.cost(price.min(UNIT)).deadline(until);
         let mut acquire = pin!(self.queue.acquire_at(work, asked_at));
+        let spared = || Box::pin(self.reserve.wait_for(|| self.take_kept_back()));
+        let mut spared = (short && claim == Claim::Lasting).then(spared);
         let mut at_once = true;
         let slot = poll_fn(|cx| {
             let polled = acquire.as_mut().poll(cx);
             at_once &= polled.is_ready();
-            polled
+            match &mut spared {
+                Some(spared) if polled.is_pending() => spared.as_mut().poll(cx).map(|()| None),
+                _ => polled.map(Some),
+            }
         });
-        let mut slot = slot.await?;
+        let Some(slot) = slot.await else {
+            return Ok(self.place(None, work, sparse, self.timeline.now()));
+        };
+        let mut slot = slot?;
         if at_once {
             return Ok(self.place(Some(slot), work, sparse, asked_at));
         }

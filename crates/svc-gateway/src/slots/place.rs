@@ -58,6 +58,7 @@ impl Drop for Place {
             },
             (Some(slot), None) => drop(slot),
         }
+        slots.reserve.look_again();
     }
 }
 

@@ -4,8 +4,11 @@
 //! little later. Where places come free seldom, some more are: a crowd of short requests should not have to wait for a
 //! long one to end.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
+
+use tokio::sync::Notify;
 
 /// No more than this part of all places is ever kept back; of few places up to half, if so many are used, and no more
 /// than these. What sparse tenants have beside those kept back leaves others this part too.
@@ -22,8 +25,11 @@ const UNIT: u32 = 1_000;
 pub(super) struct Reserve {
     kept: AtomicU32,
     used: AtomicU32,
-    /// Requests of sparse tenants that are running, wherever.
+    /// Requests of sparse tenants that are running, wherever, and those that wait.
     sparse: AtomicU32,
+    waiting: AtomicU32,
+    /// Wakes one of those that wait when a place may be free.
+    freed: Notify,
     /// Their average while places are short, or will be, in thousandths.
     average: AtomicU32,
     /// Whether that is known at all.
@@ -51,6 +57,26 @@ impl Reserve {
         self.used.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// Some place has come free, and may be one that is kept back.
+    pub(super) fn look_again(&self) {
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            self.freed.notify_one();
+        }
+    }
+
+    /// Ready when `take` has one.
+    pub(super) async fn wait_for(&self, take: impl Fn() -> bool) {
+        loop {
+            let mut freed = pin!(self.freed.notified());
+            // From here on it hears of what comes free.
+            freed.as_mut().enable();
+            if take() {
+                return;
+            }
+            freed.await;
+        }
+    }
+
     pub(super) fn used(&self) -> u32 {
         self.used.load(Ordering::Relaxed)
     }
@@ -65,6 +91,12 @@ impl Reserve {
 
     pub(super) fn end_sparse(&self) {
         self.sparse.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A sparse request waits, until the answer is dropped: it would have a place if more were kept back.
+    pub(super) fn wait(&self) -> Waiting<'_> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Waiting(self)
     }
 
     /// A request took so long. A lost race loses one sample.
@@ -95,11 +127,15 @@ impl Reserve {
     /// for such. Says whether that has changed.
     pub(super) fn look(&self, places: u32) -> bool {
         let sparse = self.sparse.load(Ordering::Relaxed);
-        let now = sparse.saturating_mul(UNIT);
+        let wanted = sparse + self.waiting.load(Ordering::Relaxed);
+        let now = wanted.saturating_mul(UNIT);
         let average = self.average.load(Ordering::Relaxed);
         let next = match now >= average {
-            // At first nothing is known but this, and others will have filled all places soon.
-            true if !self.looked.swap(true, Ordering::Relaxed) => now,
+            // At first nothing is known but this, and that there have been some; others will have filled all soon.
+            true if !self.looked.swap(true, Ordering::Relaxed) => {
+                let some = self.hold_us.load(Ordering::Relaxed) > 0;
+                now.max(UNIT * u32::from(some))
+            }
             true => average + (now - average).div_ceil(STEP),
             false => average - (average - now).div_ceil(STEP),
         };
@@ -116,6 +152,15 @@ impl Reserve {
         let wanted = wanted.min(few.max(places / MOST_OF)).min(left);
         let kept = self.kept.swap(wanted, Ordering::Relaxed);
         kept != wanted
+    }
+}
+
+/// One that waits.
+pub(super) struct Waiting<'a>(&'a Reserve);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -38,6 +38,8 @@ pub(super) struct Seat(u32);
 
 /// Who is given all of its share may ask no more often than it is served: less is less than this part of it.
 const CLEARLY_LESS: f64 = 0.75;
+/// What is kept back for what is over soon is not for who keeps a place for so many times as long as is usual.
+const MUCH_LONGER: u32 = 4;
 /// How many gaps between requests are averaged, and how much longer than they are one may count: who comes back after
 /// hours asks for as much as it did before.
 const GAPS: u32 = 32;
@@ -76,6 +78,17 @@ struct Entry {
     dearer: AtomicU32,
 }
 
+/// What a request may have of the places that are kept back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// Nothing.
+    None,
+    /// One that is free. Its tenant has little now, and is not known to ask for little.
+    OfTheMoment,
+    /// One, once it is free: its tenant is within its share with it.
+    Lasting,
+}
+
 /// Who asks for a place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asks {
@@ -85,6 +98,8 @@ pub(super) struct Asks {
     /// In ordinary requests.
     pub(super) cost: u64,
     pub(super) at: Duration,
+    /// How long a place is usually held; zero where that is not known.
+    pub(super) usual: Duration,
 }
 
 impl Tenants {
@@ -102,8 +117,9 @@ impl Tenants {
     /// less running and waiting together than its part of so many places; or with less running, and asking for clearly
     /// less all the while, than its weight says: what waits has been held up, by others or by the upstream. Whoever
     /// has more asks for all it can get, and gets what its weight says. Who is alone has all of them. What costs more
-    /// counts for as many places as it costs: few of the kind are no little.
-    pub(super) fn ask(&self, asks: Asks, places: u32) -> bool {
+    /// counts for as many places as it costs: few of the kind are no little. Nor are few that take much longer than
+    /// those of others: one of them may keep a place for longer than anybody waits.
+    pub(super) fn ask(&self, asks: Asks, places: u32) -> Claim {
         let Asks { tenant, weight, .. } = asks;
         let entry = self.entry(tenant);
         if !std::ptr::eq(entry, &self.nobody) {
@@ -113,20 +129,29 @@ impl Tenants {
         let asked = running + entry.waiting.load(Ordering::Relaxed);
         let among = self.active.load(Ordering::Relaxed) + u32::from(running == 0);
         if among < 2 {
-            return false;
+            return Claim::None;
         }
         let cost = entry.cost().max(asks.cost as f64);
-        let is_little = match cost > 1.0 {
-            false => asked < LEAST_PART || u64::from(asked) * u64::from(among) < u64::from(places),
-            true => f64::from(asked + 1) * cost * f64::from(among) <= f64::from(places),
-        };
-        if is_little {
-            return true;
-        }
         // It has something running or waiting, and so is among them, unless it has begun only just now.
-        let all = self.weights.load(Ordering::Relaxed).max(weight).max(1);
-        let share = f64::from(places) * f64::from(weight) / f64::from(all);
-        f64::from(running) * cost < share && entry.asks_for_less_than(share / cost)
+        let others = self.weights.load(Ordering::Relaxed);
+        let all = match asked {
+            0 => others.saturating_add(weight),
+            _ => others.max(weight),
+        };
+        let share = f64::from(places) * f64::from(weight) / f64::from(all.max(1));
+        let asks_for_less =
+            || f64::from(running) * cost < share && entry.asks_for_less_than(share / cost);
+        let long = || entry.takes_longer_than(asks.usual * MUCH_LONGER);
+        let within = f64::from(asked + 1) * cost <= share;
+        let little = cost <= 1.0
+            && (asked < LEAST_PART || u64::from(asked) * u64::from(among) < u64::from(places));
+        match within || little {
+            true if long() => Claim::None,
+            true if within || asks_for_less() => Claim::Lasting,
+            true => Claim::OfTheMoment,
+            false if asks_for_less() => Claim::Lasting,
+            false => Claim::None,
+        }
     }
 
     /// How long one more request of the tenant would wait, as far as its own requests tell.
@@ -382,6 +407,11 @@ impl Entry {
         let hold = f64::from(self.hold_us.load(Ordering::Relaxed));
         let gap = f64::from(self.gap_us.load(Ordering::Relaxed));
         0.0 < hold && hold < gap * places * CLEARLY_LESS
+    }
+
+    /// Whether they are known to.
+    fn takes_longer_than(&self, most: Duration) -> bool {
+        !most.is_zero() && self.hold().is_some_and(|hold| hold > most)
     }
 
     fn began(&self, number: u32) -> &AtomicU32 {

@@ -9,7 +9,7 @@ const USUAL: Duration = Duration::from_millis(100);
 
 async fn taken(slots: &Arc<Slots>, tenant: u64) -> Option<Place> {
     let now = slots.timeline.now();
-    let entered = slots.enter(Work::of(Class::AUTHED, tenant), USUAL, now);
+    let entered = slots.enter(Work::of(Class::AUTHED, tenant), USUAL, now, false);
     let at_once = Duration::from_millis(1);
     tokio::time::timeout(at_once, entered).await.ok()?.ok()
 }
@@ -38,7 +38,7 @@ async fn a_tenant_with_little_to_do_finds_a_place_that_the_noisy_one_cannot_take
     let next = slots.clone();
     let now = slots.timeline.now();
     let work = Work::of(Class::AUTHED, 1);
-    let mut waiting = Box::pin(async move { next.enter(work, USUAL, now).await });
+    let mut waiting = Box::pin(async move { next.enter(work, USUAL, now, false).await });
     let at_once = Duration::from_millis(1);
     assert!(tokio::time::timeout(at_once, &mut waiting).await.is_err());
     drop(polite);
@@ -48,6 +48,31 @@ async fn a_tenant_with_little_to_do_finds_a_place_that_the_noisy_one_cannot_take
         "also from who waits"
     );
     assert!(taken(&slots, 2).await.is_some());
+}
+
+// req: AC-05
+#[tokio::test]
+async fn a_place_kept_back_that_comes_free_is_for_who_waits_with_little_to_do_and_has_brought_it() {
+    let (slots, _noisy, polite) = crowded().await;
+    let now = slots.timeline.now();
+    let asks = |tenant, brings_more| {
+        let (next, work) = (slots.clone(), Work::of(Class::AUTHED, tenant));
+        Box::pin(async move { next.enter(work, USUAL, now, brings_more).await })
+    };
+    let at_once = Duration::from_millis(1);
+    let (mut sends, mut waits) = (asks(3, true), asks(2, false));
+    assert!(tokio::time::timeout(at_once, &mut sends).await.is_err());
+    assert!(tokio::time::timeout(at_once, &mut waits).await.is_err());
+    drop(polite);
+    assert!(tokio::time::timeout(at_once, &mut sends).await.is_err());
+    let place = tokio::time::timeout(at_once, &mut waits).await;
+    let place = place.expect("one is free for it").unwrap();
+    assert_eq!(slots.in_use(), 8);
+    let mut next = asks(2, false);
+    assert!(tokio::time::timeout(at_once, &mut next).await.is_err());
+    drop(place);
+    let next = tokio::time::timeout(at_once, &mut next).await;
+    assert!(next.expect("and for the next").is_ok());
 }
 
 // req: AC-05
@@ -148,7 +173,7 @@ async fn served(limit: u32, hold: Duration, classes: &[Class]) -> Vec<u32> {
                 loop {
                     let work = Work::of(class, tenant as u64);
                     let now = slots.timeline.now();
-                    let Ok(place) = slots.enter(work, hold, now).await else {
+                    let Ok(place) = slots.enter(work, hold, now, false).await else {
                         tokio::time::sleep(Duration::from_millis(20)).await;
                         continue;
                     };
@@ -204,7 +229,7 @@ async fn ask(
         clients.spawn(async move {
             tokio::time::sleep(Duration::from_secs(1) * number / per_s).await;
             let (now, work) = (slots.timeline.now(), Work::of(Class::AUTHED, tenant));
-            let entered = slots.enter(work, usual, now).await;
+            let entered = slots.enter(work, usual, now, false).await;
             let waited = slots.timeline.now() - now;
             // Until the first have ended nobody knows how long they take.
             let counts = u32::from(number > per_s * 3);
@@ -263,7 +288,7 @@ async fn who_would_wait_too_long_behind_its_own_only_request_is_not_told_that_to
     let slots = slots(1);
     let enter = || {
         let (now, work) = (slots.timeline.now(), Work::of(Class::AUTHED, 1));
-        slots.enter(work, USUAL, now)
+        slots.enter(work, USUAL, now, false)
     };
     let long = Duration::from_secs(20);
     let place = enter().await.unwrap();

@@ -7,8 +7,9 @@ fn ask_at(tenants: &Tenants, tenant: u64, weight: u32, places: u32, at: Duration
         weight,
         cost: 1,
         at,
+        usual: Duration::ZERO,
     };
-    tenants.ask(ordinary, places)
+    tenants.ask(ordinary, places) != Claim::None
 }
 
 // req: AC-05
@@ -51,8 +52,9 @@ fn few_that_cost_much_are_not_little() {
                 weight: 1,
                 cost,
                 at: now,
+                usual: Duration::ZERO,
             };
-            sparse = tenants.ask(asks, 6);
+            sparse = tenants.ask(asks, 6) != Claim::None;
         }
         sparse
     };
@@ -63,6 +65,30 @@ fn few_that_cost_much_are_not_little() {
     assert!(!asks(50, 10));
     assert!(asks(50, 1), "what was is forgotten");
     assert_eq!(tenants.entry(2).cost(), 1.0);
+}
+
+// req: AC-05
+#[test]
+fn who_takes_much_longer_than_is_usual_has_none_of_what_is_kept_back() {
+    let (tenants, ms) = (Tenants::new(), Duration::from_millis);
+    tenants.begin(1, 1, ms(0));
+    let seat = tenants.begin(2, 1, ms(0));
+    tenants.end(seat);
+    let claim = |usual| {
+        let asks = Asks {
+            tenant: 2,
+            weight: 1,
+            cost: 1,
+            at: ms(0),
+            usual,
+        };
+        tenants.ask(asks, 8)
+    };
+    assert_eq!(claim(ms(20)), Claim::Lasting, "nothing is known of it");
+    tenants.note(seat, ms(90));
+    assert_eq!(claim(ms(20)), Claim::None);
+    assert_eq!(claim(ms(30)), Claim::Lasting);
+    assert_eq!(claim(ms(0)), Claim::Lasting, "nothing is known of others");
 }
 
 // req: AC-05
