@@ -28,12 +28,17 @@ pub(super) fn routes(gateway: &GatewayText, report: &mut Report) {
 fn route(
     gateway: &GatewayText,
     text: &RouteText,
-    matcher: &Result<Matcher, MatcherError>,
+    matcher: &Result<Matcher, Vec<MatcherError>>,
     report: &mut Report,
 ) {
-    if let Err(MatcherError { key, what, remedy }) = matcher {
+    let wrong = matcher.as_ref().err().map_or(&[][..], Vec::as_slice);
+    for MatcherError { key, what, remedy } in wrong {
         report.contradiction(&[key], what, *remedy);
-    } else if let Err(what) = Rewrite::compile(text) {
+    }
+    // A path that is wrong is wrong for the rewrite too, and has been told.
+    if let Err(what) = Rewrite::compile(text)
+        && wrong.iter().all(|told| told.what != what)
+    {
         let remedy = "write a path such as /v2; in an expression's, ${1} is a group";
         report.contradiction(&["rewrite"], what, remedy);
     }
@@ -94,7 +99,7 @@ fn route(
 }
 
 /// Routes that never get a request, since one written before them asks for no less.
-fn unreachable(matchers: &[Result<Matcher, MatcherError>], report: &mut Report) {
+fn unreachable(matchers: &[Result<Matcher, Vec<MatcherError>>], report: &mut Report) {
     // Looked up by path and one host each, so that many routes cost little more than one each.
     let mut before = HashMap::<_, Vec<(usize, &Matcher)>>::new();
     for (index, matcher) in matchers.iter().enumerate() {
