@@ -49,3 +49,32 @@ fn every_mistake_in_a_rule_is_told() {
         );
     }
 }
+
+// req: KN-13
+#[test]
+fn a_mistake_is_told_where_it_stands_whatever_its_neighbours_set() {
+    let route = "[[gateway.routes]]\nupstream = 'main'\nsplit = [{ upstream = 'main', weight = 1 },\n\
+                 { upstream = 'nobody', weight = 1 }]\n\
+                 set_request = { x = '1' }\nset_response = { 'a b' = '1', connection = 'x' }\n\
+                 remove_request = ['x']\nremove_response = ['c d']\n";
+    let said = mistakes(&format!("{TO}{route}"));
+    for part in [
+        "test.toml:6:14: gateway.routes[0].split[1].upstream: there is no upstream `nobody`",
+        "test.toml:8:16: gateway.routes[0].set_response: `a b` or its value is no header",
+        "test.toml:8:16: gateway.routes[0].set_response: `connection` is about a connection",
+        "test.toml:10:19: gateway.routes[0].remove_response: `c d` is no header name",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let doors = "listen = ['127.0.0.1:1', '127.0.0.1:3', '127.0.0.1:3']\n\
+                 tls.listen = ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:2']\n\
+                 tls.certificates = [{ cert = '/nope/a.pem', key = '/nope/a.key' }]\n";
+    let said = mistakes(&format!("{TO}{doors}"));
+    for part in [
+        "test.toml:3:10: gateway.listen: 127.0.0.1:1 is listened on twice",
+        "test.toml:4:14: gateway.tls.listen: 127.0.0.1:2 is listened on twice",
+        "test.toml:3:10: gateway.listen: 127.0.0.1:3 is listened on twice",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
