@@ -86,6 +86,38 @@ pub fn check_in(
     }
 }
 
+/// Says what `value` has that `schema` does not name, where it names what there is.
+///
+/// # Panics
+/// As [`check`].
+pub fn unnamed(schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) {
+    for one in ["anyOf", "oneOf"].iter().flat_map(|word| schema.get(word)) {
+        let fits = |one: &&Value| {
+            let mut faults = Vec::new();
+            check(one, value, at, &mut faults);
+            faults.is_empty()
+        };
+        if let Some(one) = list(one).iter().find(fits) {
+            unnamed(one, value, at, faults);
+        }
+    }
+    if let Some(items) = schema.get("items") {
+        for (index, value) in value.as_array().into_iter().flatten().enumerate() {
+            unnamed(items, value, &format!("{at}[{index}]"), faults);
+        }
+    }
+    let Some(properties) = schema.get("properties") else {
+        return;
+    };
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let at = format!("{at}.{name}");
+        match properties.get(name).or(schema.get("additionalProperties")) {
+            Some(schema) => unnamed(schema, value, &at, faults),
+            None => faults.push(format!("{at}: is not named")),
+        }
+    }
+}
+
 fn list(value: &Value) -> &[Value] {
     value.as_array().expect("a list")
 }
@@ -125,6 +157,23 @@ mod tests {
             check_in(&document, &schema, &value, "$", &mut faults);
             assert_eq!(faults.is_empty(), fits, "{value}");
         }
+    }
+
+    #[test]
+    fn what_no_schema_names_is_told_with_its_place() {
+        let schema = json!({
+            "properties": {
+                "a": { "items": { "properties": { "b": { "type": "string" } } } },
+                "c": { "anyOf": [{ "type": "null" }, { "properties": {}, "type": "object" }] },
+                "d": { "type": "object" },
+            },
+        });
+        let value =
+            json!({ "a": [{ "b": "" }, { "x": 1 }], "c": { "y": 1 }, "d": { "w": 1 }, "z": 1 });
+        let mut faults = Vec::new();
+        unnamed(&schema, &value, "$", &mut faults);
+        let told = ["$.a[1].x", "$.c.y", "$.z"].map(|at| format!("{at}: is not named"));
+        assert_eq!(faults, told);
     }
 
     #[test]

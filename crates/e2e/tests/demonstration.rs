@@ -204,6 +204,7 @@ async fn every_answer_of_the_admin_server_is_what_its_document_says() {
         };
         let mut faults = Vec::new();
         schema::check(described, &body, path, &mut faults);
+        schema::unnamed(described, &body, path, &mut faults);
         assert!(faults.is_empty(), "{faults:#?}");
         seen += 1;
     }

@@ -252,6 +252,7 @@ async fn a_tunnel_lasted_as_long_as_it_was_open() {
     let seconds = gateway.metrics().await.sum(metric, &[]);
     let lines = lines(&gateway).await;
     assert!(number(&lines[0], "total_ms") >= 700.0, "{lines:?}");
+    assert!(number(&lines[0], "cost") > 0.0, "it had a place: {lines:?}");
     assert!(seconds >= 0.7, "{seconds}");
 }
 
@@ -283,4 +284,42 @@ async fn a_line_names_the_trace_and_what_was_charged() {
         number(slow, "cost") > 1.5,
         "it held its place for long: {slow}"
     );
+}
+
+// req: GW-18
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_had_no_place_was_charged_nothing() {
+    let upstream = Upstream::start().await.unwrap();
+    upstream.set("/slow", Reply::default().delay(ms(1_500)));
+    let route = |path: &str, keys: &str| format!("[[gateway.routes]]\npath = \"{path}\"\n{keys}\n");
+    let dear = "upstream = \"main\"\ncost = 3";
+    let section = [
+        "trusted_hops = [\"127.0.0.0/8\"]\nidentity.tenant_header = \"x-tenant\"\n",
+        &route("/moved", "redirect = \"/there\""),
+        &route("/rated", "upstream = \"main\"\nrate = { per_second = 1 }"),
+        &route("/small", &format!("{dear}\nbody_bytes = 1")),
+        &route("/slow", &format!("{dear}\ndeadline_ms = 400")),
+        &format!(
+            "[gateway.upstreams.main]\nendpoints = [\"http://{}\"]\n{ALL}",
+            upstream.addr()
+        ),
+    ];
+    let gateway = Gateway::start(&section.concat()).await;
+    assert_eq!(gateway.get("/moved").await.status, 308);
+    assert_eq!(gateway.get("/rated").await.status, 200);
+    assert_eq!(gateway.get("/rated").await.status, 429);
+    let large = gateway.ask("POST", "/small", &[], b"large").await;
+    assert_eq!(large.unwrap().status, 413);
+    let malformed = [("x-tenant", "a b")];
+    assert_eq!(gateway.get_with("/small", &malformed).await.status, 400);
+    assert_eq!(gateway.get("/slow").await.status, 504);
+    let lines = lines(&gateway).await;
+    for reason in ["rate-route", "body-too-large", "tenant-malformed"] {
+        let line = because(&lines, reason);
+        assert_eq!(number(line, "cost"), 0.0, "{line}");
+    }
+    assert_eq!(number(&lines[0], "cost"), 0.0, "{}", lines[0]);
+    assert!(number(&lines[1], "cost") > 0.0, "{}", lines[1]);
+    let given_up = because(&lines, "deadline");
+    assert!(number(given_up, "cost") > 1.0, "{given_up}");
 }

@@ -11,6 +11,8 @@ use http::uri::Authority;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 use strict_config::Secret;
 
@@ -36,8 +38,29 @@ pub struct Identity {
     pub build: &'static str,
 }
 
-/// Something more to say in `/status`, asked each time.
+/// Something to say, asked each time.
 pub type Facts = Arc<dyn Fn() -> Value + Send + Sync>;
+
+/// A named part of `/status` that the kernel does not know.
+pub struct Fact {
+    name: &'static str,
+    schema: fn() -> Value,
+    read: Facts,
+}
+
+impl Fact {
+    /// One that is described by its type, so that the document cannot say anything else.
+    pub fn new<T: Serialize + JsonSchema>(
+        name: &'static str,
+        read: impl Fn() -> T + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name,
+            schema: routes::schema_of::<T>,
+            read: Arc::new(move || json!(read())),
+        }
+    }
+}
 
 /// What a service does for who has the token, by a request's query; or why the query makes no sense.
 pub type Action = Arc<dyn Fn(String) -> Doing + Send + Sync>;
@@ -54,8 +77,7 @@ pub struct Admin {
     token: Arc<dyn Fn() -> Option<Secret> + Send + Sync>,
     /// Whether reading needs the token too; probes never do.
     guarded: bool,
-    /// Named parts of `/status` that the kernel does not know.
-    facts: Vec<(&'static str, Facts)>,
+    facts: Vec<Fact>,
     /// Pages that the kernel does not know.
     pages: Vec<Page>,
     /// What services do on demand.
@@ -77,7 +99,7 @@ impl Admin {
         reload: ReloadRequests,
         token: Arc<dyn Fn() -> Option<Secret> + Send + Sync>,
         guarded: bool,
-        facts: Vec<(&'static str, Facts)>,
+        facts: Vec<Fact>,
     ) -> Self {
         let rejections = Rejections::new(&kernel.registry);
         Self {
@@ -150,7 +172,8 @@ impl Admin {
 
     /// What `/openapi.json` says.
     pub fn openapi(&self) -> Value {
-        openapi::document(self.identity.version, self.guarded, self.routes())
+        let version = self.identity.version;
+        openapi::document(version, self.guarded, self.routes(), &self.facts)
     }
 
     fn readyz(&self) -> Answer {
@@ -178,8 +201,8 @@ impl Admin {
             "queues": self.kernel.queues.status(),
             "stalls": self.kernel.watchdog.stalls(),
         });
-        for (name, fact) in &self.facts {
-            status[*name] = fact();
+        for fact in &self.facts {
+            status[fact.name] = (fact.read)();
         }
         status
     }

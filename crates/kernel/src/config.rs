@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use schemars::JsonSchema;
 use serde::Serialize;
 use strict_config::{ConfigText, Loaded, Loader, Sources, restart_needed};
 use tokio::time::MissedTickBehavior;
@@ -124,7 +125,7 @@ pub fn reload_requests(kernel: &Kernel) -> (ReloadRequests, Receiver<()>) {
 }
 
 /// What came of the last reload, for status pages.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct ReloadStatus {
     /// Where the config comes from.
     pub file: Option<PathBuf>,

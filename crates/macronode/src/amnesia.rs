@@ -3,7 +3,8 @@
 use std::fmt;
 use std::io;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::config::{Enforcement, NodeText};
 use crate::heap;
@@ -65,20 +66,39 @@ pub(crate) fn begin(text: &NodeText) -> Result<Vec<Lack>, Lacks> {
     }
 }
 
+/// Whether the node forgets, and what of that holds.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Forgetting {
+    on: bool,
+    #[serde(flatten)]
+    held: Option<Held>,
+}
+
 /// What holds at this moment, as the kernel says it.
-pub(crate) fn facts(asked: bool) -> Value {
-    if !asked {
-        return json!({ "on": false });
+#[derive(Serialize, JsonSchema)]
+struct Held {
+    landlock_interface: Option<i64>,
+    writing_forbidden: bool,
+    file_size_limit: Option<u64>,
+    core_limit: Option<u64>,
+    dumpable: bool,
+    freed_memory_wiped: bool,
+}
+
+/// What is shown of it; nothing is looked up where it was not asked for.
+pub(crate) fn facts(asked: bool) -> Forgetting {
+    let held = || Held {
+        landlock_interface: landlock::interface().ok(),
+        writing_forbidden: landlock::is_forbidden(),
+        file_size_limit: limit(libc::RLIMIT_FSIZE).ok(),
+        core_limit: limit(libc::RLIMIT_CORE).ok(),
+        dumpable: is_dumpable(),
+        freed_memory_wiped: heap::is_wiped(),
+    };
+    Forgetting {
+        on: asked,
+        held: asked.then(held),
     }
-    json!({
-        "on": true,
-        "landlock_interface": landlock::interface().ok(),
-        "writing_forbidden": landlock::is_forbidden(),
-        "file_size_limit": limit(libc::RLIMIT_FSIZE).ok(),
-        "core_limit": limit(libc::RLIMIT_CORE).ok(),
-        "dumpable": is_dumpable(),
-        "freed_memory_wiped": heap::is_wiped(),
-    })
 }
 
 /// A log in a file is on a disk.
@@ -192,6 +212,8 @@ fn alone() -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     // req: ND-05
@@ -242,7 +264,7 @@ mod tests {
 
     #[test]
     fn what_was_not_asked_for_is_not_claimed() {
-        assert_eq!(facts(false), json!({ "on": false }));
-        assert_eq!(facts(true)["writing_forbidden"], false);
+        assert_eq!(json!(facts(false)), json!({ "on": false }));
+        assert_eq!(json!(facts(true))["writing_forbidden"], false);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kernel::Kernel;
-use kernel::admin::{Admin, Doing, Facts, Identity};
+use kernel::admin::{Admin, Doing, Fact, Identity};
 use kernel::blocking::Blocking;
 use kernel::config::{Live, ReloadRequests, Reloader};
 use kernel::drain::Phase;
@@ -206,10 +206,10 @@ fn admin(text: &NodeText, parts: &Parts) -> Child {
     );
     let forgets = text.amnesia;
     let token = Arc::new(move || live.load().token.clone());
-    let facts: Vec<(&'static str, Facts)> = vec![
-        ("config", Arc::new(move || json!(reloader.status()))),
-        ("doors", Arc::new(move || json!(doors))),
-        ("amnesia", Arc::new(move || amnesia::facts(forgets))),
+    let facts = vec![
+        Fact::new("config", move || reloader.status()),
+        Fact::new("doors", move || doors.clone()),
+        Fact::new("amnesia", move || amnesia::facts(forgets)),
     ];
     // The socket may be inherited, and then the address of the config is not its own.
     let guarded = !parts.doors.admin.address().ip().is_loopback();

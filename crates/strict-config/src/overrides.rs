@@ -102,13 +102,11 @@ impl Override<'_> {
         let (names, leaf) = match self.resolve(shape) {
             Ok(found) => found,
             Err(finding) => {
-                findings.add(*finding);
+                findings.add(self.in_capitals(shape).unwrap_or(*finding));
                 return None;
             }
         };
-        let path = names
-            .iter()
-            .fold(String::new(), |path, name| join(&path, &quoted(name)));
+        let path = dotted(&names);
         let mut given = match self.read(leaf) {
             Ok(given) => given,
             Err(what) => {
@@ -132,9 +130,7 @@ impl Override<'_> {
         let mut names: Vec<String> = Vec::new();
         let mut here = shape;
         for part in &self.parts {
-            let path = names
-                .iter()
-                .fold(String::new(), |path, name| join(&path, &quoted(name)));
+            let path = dotted(&names);
             here = match &here.kind {
                 Kind::Table(keys) => {
                     let key = keys.iter().find(|key| self.matches(key, part));
@@ -159,6 +155,30 @@ impl Override<'_> {
             };
         }
         Ok((names, here))
+    }
+
+    /// What is wrong with the name of a variable beside its small letters, or that it has them.
+    fn in_capitals(&self, shape: &Shape) -> Option<Finding> {
+        let Place::Env(name) = &self.place else {
+            return None;
+        };
+        let parts = self.parts.iter().map(|part| part.to_ascii_uppercase());
+        let capitals = Override {
+            place: self.place.clone(),
+            parts: parts.collect(),
+            ..*self
+        };
+        Some(match capitals.resolve(shape) {
+            Ok((names, _)) => Finding {
+                remedy: Some(format!("write it as `{}`", name.to_ascii_uppercase())),
+                ..Finding::new(
+                    self.place.clone(),
+                    dotted(&names),
+                    "variables are named in capitals",
+                )
+            },
+            Err(finding) => *finding,
+        })
     }
 
     fn unknown(&self, keys: &[Key], part: &str, path: &str) -> Box<Finding> {
@@ -198,6 +218,11 @@ impl Override<'_> {
             None => Err(format!("is not {} as TOML writes it", shape.noun())),
         }
     }
+}
+
+fn dotted(names: &[String]) -> String {
+    let names = names.iter();
+    names.fold(String::new(), |path, name| join(&path, &quoted(name)))
 }
 
 /// Wraps `given` in the tables that lead to it.

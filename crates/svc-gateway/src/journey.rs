@@ -62,8 +62,8 @@ pub(crate) struct Journey {
     status: u16,
     reason: &'static str,
     step: Step,
-    /// What its place has cost, once that is known.
-    paid: Option<u64>,
+    /// What was charged for its place, once it has given it back; nothing for who never had one.
+    paid: u64,
     settled: bool,
 }
 
@@ -129,7 +129,7 @@ impl Journey {
             status: 499,
             reason: "client-gone",
             step: Step::None,
-            paid: None,
+            paid: 0,
             settled: false,
             plan,
         })
@@ -363,12 +363,12 @@ impl Journey {
             match left.flatten() {
                 // Who gives up what it has begun pays for it all the same.
                 Some(left) => {
-                    self.paid = Some(place.bill(held + left, cost, lasting.usual.get()));
+                    self.paid = place.bill(held + left, cost, lasting.usual.get());
                     self.plan.shared.linger(place, left);
                 }
                 None => {
                     let (usual, slots) = (lasting.usual.get(), &lasting.slots);
-                    self.paid = Some(slots.leave(place, outcome, route, cost, usual, now));
+                    self.paid = slots.leave(place, outcome, route, cost, usual, now);
                 }
             }
         }

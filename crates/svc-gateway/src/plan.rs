@@ -22,7 +22,7 @@ use crate::own_names::{KEY_HEADER, OwnNames, TENANT_HEADER};
 use crate::policy::Policy;
 use crate::quota::{Quotas, Rated, Whose};
 use crate::rewrite::{Edits, Redirect, Rewrite};
-use crate::routes::{Matcher, Router};
+use crate::routes::{Matcher, MatcherError, Router};
 use crate::shared::Shared;
 use crate::split::Split;
 use crate::streams::Most;
@@ -141,7 +141,7 @@ impl Plan {
             .enumerate()
             .zip(labels)
             .map(|((index, route), label)| {
-                let matcher = Matcher::compile(route).map_err(|error| error.what)?;
+                let matcher = Matcher::compile(route).map_err(MatcherError::together)?;
                 let made = Route::new(shared, &text, (index, label), route, &backends, before)?;
                 Ok((matcher, Arc::new(made)))
             })

@@ -78,8 +78,8 @@ impl Rule {
         Ok(Self {
             verdict: text.verdict,
             routes: text.routes.clone(),
-            methods: routes::methods(&text.methods)?,
-            hosts: routes::hosts(&text.hosts)?,
+            methods: routes::methods(&text.methods).map_err(|wrong| wrong.join("; "))?,
+            hosts: routes::hosts(&text.hosts).map_err(|wrong| wrong.join("; "))?,
             tenants: text.tenants.clone(),
             tags: text.tags.clone(),
             body_over: text.body_over,

@@ -11,7 +11,7 @@ use strict_config::{Secret, masked_url};
 
 use crate::config::RouteText;
 use crate::reject::Refusal;
-use crate::routes::{Matcher, PathMatch};
+use crate::routes::PathMatch;
 
 /// Why a path cannot be spelled as all are.
 #[derive(Clone, Copy, Debug)]
@@ -77,8 +77,8 @@ impl Rewrite {
         if !is_target(with) {
             return Err(format!("`{}` is no path", masked_url(with)));
         }
-        let matched = Matcher::compile(text).map_err(|error| error.what)?;
-        Ok(match matched.path {
+        let matched = PathMatch::compile(text).map_err(|error| error.what)?;
+        Ok(match matched {
             PathMatch::Prefix(prefix) => {
                 let with = literal(with)?;
                 let (with, query) = match with.split_once('?') {

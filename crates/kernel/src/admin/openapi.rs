@@ -3,20 +3,21 @@
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::Route;
 use super::routes::{Body, problem};
+use super::{Fact, Route};
 
 /// The document. With `guarded`, reading needs the token too, except for probes.
 pub(super) fn document<'a>(
     version: &str,
     guarded: bool,
     routes: impl Iterator<Item = &'a Route>,
+    facts: &[Fact],
 ) -> Value {
     let mut paths = Map::new();
     for route in routes {
         let method = route.method.as_str().to_lowercase();
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
-        path[method] = operation(route, guarded);
+        path[method] = operation(route, guarded, facts);
     }
     json!({
         "openapi": "3.1.0",
@@ -31,9 +32,13 @@ pub(super) fn document<'a>(
     })
 }
 
-fn operation(route: &Route, guarded: bool) -> Value {
+fn operation(route: &Route, guarded: bool, facts: &[Fact]) -> Value {
     let mut responses = Map::new();
-    let content = json!({ route.body.content_type(): { "schema": schema(&route.body) } });
+    let mut schema = schema(&route.body);
+    if route.path == "/status" {
+        add(&mut schema, facts);
+    }
+    let content = json!({ route.body.content_type(): { "schema": schema } });
     for status in route.statuses {
         let response = json!({ "description": route.doc, "content": content });
         responses.insert(status.to_string(), response);
@@ -59,6 +64,16 @@ fn schema(body: &Body) -> Value {
     match body {
         Body::Text(_) => json!({ "type": "string" }),
         Body::Json(schema) => schema(),
+    }
+}
+
+/// What the node says beside what the kernel does.
+fn add(schema: &mut Value, facts: &[Fact]) {
+    for fact in facts {
+        schema["properties"][fact.name] = (fact.schema)();
+    }
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.extend(facts.iter().map(|fact| json!(fact.name)));
     }
 }
 

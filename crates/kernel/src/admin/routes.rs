@@ -1,6 +1,8 @@
 //! Everything the admin server answers, as one table: what it serves, lists and describes is made from it.
 
 use http::Method;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 /// A path, its method and what it is for.
@@ -117,6 +119,15 @@ pub static ROUTES: [Route; 8] = [
     },
 ];
 
+/// What values of a type look like.
+pub(super) fn schema_of<T: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let generator = settings.into_generator();
+    generator.into_root_schema_for::<T>().to_value()
+}
+
 /// An object with at least these.
 fn object(properties: &[(&str, Value)]) -> Value {
     let names: Vec<_> = properties.iter().map(|(name, _)| *name).collect();
@@ -169,6 +180,7 @@ fn status() -> Value {
         ("phase", string()),
         ("restarts", whole()),
         ("crash_loop", boolean()),
+        ("since_s", json!({ "type": "number" })),
     ]);
     let queue = object(&[
         ("name", string()),

@@ -53,7 +53,7 @@ async fn desk_with(token: Option<&'static str>, guarded: bool) -> Desk {
         version: "1.2.3",
         build: "test",
     };
-    let facts: Vec<(&'static str, Facts)> = vec![("weather", Arc::new(|| json!("fine")))];
+    let facts = vec![Fact::new("weather", || "fine")];
     let token = Arc::new(move || token.map(|token| Secret::from(token.to_owned())));
     let admin = Admin::new(&kernel, identity, reload, token, guarded, facts);
     let admin = Arc::new(admin.with_page(&WEATHER, Arc::new(|| json!({ "sky": "blue" }))));

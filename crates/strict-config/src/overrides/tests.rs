@@ -55,6 +55,22 @@ fn an_unknown_variable_is_a_mistake_with_a_guess() {
     }
 }
 
+// req: KN-13
+#[test]
+fn a_variable_in_small_letters_is_told_that_it_needs_capitals() {
+    for name in ["MACRONODE__drain__huge", "MACRONODE__DRAIN__Huge"] {
+        let expected = format!(
+            "environment {name}: drain.huge: variables are named in capitals; write it as \
+             `MACRONODE__DRAIN__HUGE`"
+        );
+        assert_eq!(with_env(&[(name, "9")]).unwrap_err(), expected);
+    }
+    let report = with_env(&[("MACRONODE__drain__hoge", "9")]).unwrap_err();
+    let expected =
+        "environment MACRONODE__drain__hoge: drain.hoge: is not a known key; did you mean `huge`?";
+    assert_eq!(report, expected, "what would be wrong in capitals too");
+}
+
 #[test]
 fn text_needs_no_quotes_and_may_have_them() {
     for (given, expected) in [

@@ -63,12 +63,14 @@ fn doors(text: &GatewayText, report: &mut Report) {
     }
     all.sort();
     // Port 0 is a different one each time.
-    if let Some(twice) = all
-        .windows(2)
-        .find(|two| two[0] == two[1] && two[0].port() != 0)
-    {
-        let what = format!("{} is listened on twice", twice[0]);
-        report.contradiction(&["listen", "tls.listen"], what, "remove one of them");
+    let two = all.windows(2).filter(|two| two[0] == two[1]);
+    for twice in two.map(|two| two[0]).filter(|door| door.port() != 0) {
+        let key = match text.listen.contains(twice) {
+            true => "listen",
+            false => "tls.listen",
+        };
+        let what = format!("{twice} is listened on twice");
+        report.contradiction(&[key, "tls.listen"], what, "remove one of them");
     }
 }
 

@@ -4,6 +4,8 @@ use strict_config::{ConfigText, Report, SourceFile, Sources, load};
 
 use super::*;
 
+mod routes;
+
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(deny_unknown_fields, default)]
 struct Root {

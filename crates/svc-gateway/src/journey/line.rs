@@ -42,19 +42,12 @@ impl Journey {
             reason = self.reason,
             tries = self.tries,
             bytes = self.bytes,
-            cost = self.cost(),
+            cost = self.paid as f64 / UNIT as f64,
             queue_ms = millis(self.times.queue),
             connect_ms = millis(self.times.connect),
             upstream_ms = millis(self.times.upstream),
             total_ms = millis(took),
         );
-    }
-
-    /// In ordinary requests: what was charged for it, else what its route says it costs.
-    fn cost(&self) -> f64 {
-        let said = || self.route.as_ref().map_or(0, |route| route.cost) as f64;
-        self.paid
-            .map_or_else(said, |units| units as f64 / UNIT as f64)
     }
 }
 

@@ -38,7 +38,29 @@ pub(crate) struct MatcherError {
     pub(crate) remedy: &'static str,
 }
 
+impl MatcherError {
+    /// What is wrong with a route, as one text.
+    pub(crate) fn together(wrong: Vec<Self>) -> String {
+        let whats: Vec<_> = wrong.into_iter().map(|error| error.what).collect();
+        whats.join("; ")
+    }
+}
+
 impl PathMatch {
+    pub(crate) fn compile(text: &RouteText) -> Result<Self, MatcherError> {
+        match (&text.path, &text.exact, &text.regex) {
+            (None, None, None) => Ok(Self::Prefix("/".to_owned())),
+            (Some(prefix), None, None) => rooted("path", prefix).map(Self::Prefix),
+            (None, Some(exact), None) => rooted("exact", exact).map(Self::Exact),
+            (None, None, Some(pattern)) => regex(pattern).map(Self::Regex),
+            _ => Err(MatcherError {
+                key: if text.path.is_some() { "path" } else { "exact" },
+                what: "a route has one of path, exact and regex".to_owned(),
+                remedy: "keep one of them, or write several routes",
+            }),
+        }
+    }
+
     /// What tells it from others.
     pub(crate) fn key(&self) -> (u8, &str) {
         match self {
@@ -57,21 +79,31 @@ pub(crate) const HOST: &str =
     "write a name or an address, such as api.example.com, *.example.com or [::1], without port";
 
 impl Matcher {
-    pub(crate) fn compile(text: &RouteText) -> Result<Self, MatcherError> {
-        Ok(Self {
-            hosts: hosts(&text.hosts).map_err(|what| MatcherError {
-                key: "hosts",
-                what,
-                remedy: HOST,
-            })?,
-            path: path(text)?,
-            methods: asked(&text.methods).map_err(|what| MatcherError {
-                key: "methods",
-                what,
-                remedy: "write methods in capitals, such as GET, without CONNECT and TRACE",
-            })?,
-            headers: headers(text)?,
-        })
+    /// Says everything that is wrong with it.
+    pub(crate) fn compile(text: &RouteText) -> Result<Self, Vec<MatcherError>> {
+        let wrong = |key, remedy| {
+            let wrong = move |what| MatcherError { key, what, remedy };
+            move |whats: Vec<String>| whats.into_iter().map(wrong).collect()
+        };
+        let methods = "write methods in capitals, such as GET, without CONNECT and TRACE";
+        let parts = (
+            hosts(&text.hosts).map_err(wrong("hosts", HOST)),
+            PathMatch::compile(text).map_err(|error| vec![error]),
+            asked(&text.methods).map_err(wrong("methods", methods)),
+            headers(text),
+        );
+        match parts {
+            (Ok(hosts), Ok(path), Ok(methods), Ok(headers)) => Ok(Self {
+                hosts,
+                path,
+                methods,
+                headers,
+            }),
+            (hosts, path, methods, headers) => {
+                let wrong = [hosts.err(), path.err(), methods.err(), headers.err()];
+                Err(wrong.into_iter().flatten().flatten().collect())
+            }
+        }
     }
 
     /// How much it asks beside host and path.
@@ -103,8 +135,20 @@ impl Matcher {
     }
 }
 
-/// Hosts in the form in which those of requests are compared, or what is wrong with one.
-pub(crate) fn hosts(texts: &[String]) -> Result<Vec<String>, String> {
+/// All of them, or everything that is wrong with any.
+fn all<T, E>(parts: impl Iterator<Item = Result<T, E>>) -> Result<Vec<T>, Vec<E>> {
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for part in parts {
+        match part {
+            Ok(part) => good.push(part),
+            Err(error) => bad.push(error),
+        }
+    }
+    if bad.is_empty() { Ok(good) } else { Err(bad) }
+}
+
+/// Hosts in the form in which those of requests are compared, or what is wrong with each that is none.
+pub(crate) fn hosts(texts: &[String]) -> Result<Vec<String>, Vec<String>> {
     let host = |text: &String| {
         let host = match text.strip_prefix("*.") {
             None => plain(text),
@@ -114,7 +158,7 @@ pub(crate) fn hosts(texts: &[String]) -> Result<Vec<String>, String> {
         };
         host.ok_or_else(|| format!("`{text}` is no host that a request can have"))
     };
-    texts.iter().map(host).collect()
+    all(texts.iter().map(host))
 }
 
 /// As a request has it, without port.
@@ -123,31 +167,31 @@ fn plain(text: &str) -> Option<String> {
     read.port.is_none().then(|| read.host.into_owned())
 }
 
-/// Methods, or what is wrong with one.
-pub(crate) fn methods(texts: &[String]) -> Result<Vec<Method>, String> {
-    let method = |text: &String| match text.parse::<Method>() {
-        Ok(method) if !text.bytes().any(|byte| byte.is_ascii_lowercase()) => Ok(method),
-        _ => Err(format!("`{text}` is no method")),
-    };
-    texts.iter().map(method).collect()
+/// Methods, or what is wrong with each that is none.
+pub(crate) fn methods(texts: &[String]) -> Result<Vec<Method>, Vec<String>> {
+    all(texts.iter().map(method))
 }
 
-/// The methods of requests that a route can get.
-fn asked(texts: &[String]) -> Result<Vec<Method>, String> {
-    let methods = methods(texts)?;
-    match { &methods }
-        .iter()
-        .find(|method| matches!(**method, Method::CONNECT | Method::TRACE))
-    {
-        None => Ok(methods),
-        Some(method) => Err(format!(
-            "a request with {method} is refused before any route is asked"
-        )),
+fn method(text: &String) -> Result<Method, String> {
+    match text.parse::<Method>() {
+        Ok(method) if !text.bytes().any(|byte| byte.is_ascii_lowercase()) => Ok(method),
+        _ => Err(format!("`{text}` is no method")),
     }
 }
 
-fn path(text: &RouteText) -> Result<PathMatch, MatcherError> {
-    let rooted = |key, path: &String| match http_rules::path::canonical(path) {
+/// The methods of requests that a route can get.
+fn asked(texts: &[String]) -> Result<Vec<Method>, Vec<String>> {
+    let asked = |text| match method(text)? {
+        method @ (Method::CONNECT | Method::TRACE) => Err(format!(
+            "a request with {method} is refused before any route is asked"
+        )),
+        method => Ok(method),
+    };
+    all(texts.iter().map(asked))
+}
+
+fn rooted(key: &'static str, path: &str) -> Result<String, MatcherError> {
+    match http_rules::path::canonical(path) {
         Ok(path) => Ok(path.into_owned()),
         Err(BadPath::Start) => Err(MatcherError {
             key,
@@ -161,17 +205,6 @@ fn path(text: &RouteText) -> Result<PathMatch, MatcherError> {
                 path.escape_debug()
             ),
             remedy: "write a path as clients send it, without query; blanks are %20",
-        }),
-    };
-    match (&text.path, &text.exact, &text.regex) {
-        (None, None, None) => Ok(PathMatch::Prefix("/".to_owned())),
-        (Some(prefix), None, None) => rooted("path", prefix).map(PathMatch::Prefix),
-        (None, Some(exact), None) => rooted("exact", exact).map(PathMatch::Exact),
-        (None, None, Some(pattern)) => regex(pattern).map(PathMatch::Regex),
-        _ => Err(MatcherError {
-            key: if text.path.is_some() { "path" } else { "exact" },
-            what: "a route has one of path, exact and regex".to_owned(),
-            remedy: "keep one of them, or write several routes",
         }),
     }
 }
@@ -223,7 +256,7 @@ fn is_rootless(pattern: &str) -> bool {
     first.is_some_and(char::is_alphanumeric) && !may_be_left_out && !pattern.contains('|')
 }
 
-fn headers(text: &RouteText) -> Result<Vec<(HeaderName, Option<String>)>, MatcherError> {
+fn headers(text: &RouteText) -> Result<Vec<(HeaderName, Option<String>)>, Vec<MatcherError>> {
     let header = |(name, value): (&String, &Secret)| {
         let parsed = name.parse::<HeaderName>().map_err(|_| MatcherError {
             key: "headers",
@@ -242,5 +275,5 @@ fn headers(text: &RouteText) -> Result<Vec<(HeaderName, Option<String>)>, Matche
         }
         Ok((parsed, (value != "*").then(|| value.to_owned())))
     };
-    text.headers.iter().map(header).collect()
+    all(text.headers.iter().map(header))
 }

@@ -258,7 +258,7 @@ fn a_host_has_one_form_in_routes_and_one_no_request_has_is_none() {
 
 #[test]
 fn what_cannot_match_is_refused_when_it_is_read() {
-    let wrong = |text: RouteText| Matcher::compile(&text).unwrap_err().key;
+    let wrong = |text: RouteText| Matcher::compile(&text).unwrap_err()[0].key;
     assert_eq!(wrong(prefix("api")), "path");
     assert_eq!(wrong(on("a b", prefix("/"))), "hosts");
     assert_eq!(wrong(on("a:80", prefix("/"))), "hosts");

@@ -135,7 +135,7 @@ fn names(tenant: &str, tags: &[String], report: &mut Report) {
         let what = format!("`{tenant}` cannot be a tenant");
         report.contradiction(&["tenant"], what, TENANT);
     }
-    if let Some(tag) = tags.iter().find(|tag| !is_tag(tag)) {
+    for tag in tags.iter().filter(|tag| !is_tag(tag)) {
         let what = format!("`{tag}` cannot be a tag");
         report.contradiction(&["tags"], what, TAG);
     }

@@ -57,31 +57,37 @@ struct Fault {
 }
 
 fn faults(rule: &RuleText, routes: &[String]) -> impl Iterator<Item = Fault> {
-    let route = unknown(rule, routes).map(|name| (no_route(name), known(routes)));
-    let methods = methods(&rule.methods).err();
-    let methods = methods.map(|what| (what, "write methods in capitals, such as GET".to_owned()));
-    let hosts = hosts(&rule.hosts).err();
-    let hosts = hosts.map(|what| (what, HOST.to_owned()));
-    let tenant = rule.tenants.iter().find(|name| !is_tenant(name));
-    let tenant = tenant.map(|name| (format!("`{name}` cannot be a tenant"), TENANT.to_owned()));
-    let tag = rule.tags.iter().find(|name| !is_tag(name));
-    let tag = tag.map(|name| (format!("`{name}` cannot be a tag"), TAG.to_owned()));
+    // What a rule about a route that is not there was to deny would pass.
+    let unknown = rule.routes.iter().filter(|name| !routes.contains(name));
+    let unknown: Vec<_> = unknown.map(|name| no_route(name)).collect();
+    let known = match unknown.is_empty() {
+        true => String::new(),
+        false => known(routes),
+    };
+    let tenants = rule.tenants.iter().filter(|name| !is_tenant(name));
+    let tenants = tenants.map(|name| format!("`{name}` cannot be a tenant"));
+    let tags = rule.tags.iter().filter(|name| !is_tag(name));
+    let tags = tags.map(|name| format!("`{name}` cannot be a tag"));
+    let methods = methods(&rule.methods).err().unwrap_or_default();
+    let hosts = hosts(&rule.hosts).err().unwrap_or_default();
     let all = [
-        ("routes", route),
-        ("methods", methods),
-        ("hosts", hosts),
-        ("tenants", tenant),
-        ("tags", tag),
+        ("routes", unknown, known),
+        (
+            "methods",
+            methods,
+            "write methods in capitals, such as GET".to_owned(),
+        ),
+        ("hosts", hosts, HOST.to_owned()),
+        ("tenants", tenants.collect(), TENANT.to_owned()),
+        ("tags", tags.collect(), TAG.to_owned()),
     ];
-    all.into_iter().filter_map(|(key, fault)| {
-        let (what, remedy) = fault?;
-        Some(Fault { key, what, remedy })
+    all.into_iter().flat_map(|(key, whats, remedy)| {
+        whats.into_iter().map(move |what| Fault {
+            key,
+            what,
+            remedy: remedy.clone(),
+        })
     })
-}
-
-/// A route that a rule is about and that there is not: what such a rule was to deny would pass.
-fn unknown<'a>(rule: &'a RuleText, routes: &[String]) -> Option<&'a String> {
-    rule.routes.iter().find(|name| !routes.contains(name))
 }
 
 fn no_route(name: &str) -> String {

@@ -28,12 +28,17 @@ pub(super) fn routes(gateway: &GatewayText, report: &mut Report) {
 fn route(
     gateway: &GatewayText,
     text: &RouteText,
-    matcher: &Result<Matcher, MatcherError>,
+    matcher: &Result<Matcher, Vec<MatcherError>>,
     report: &mut Report,
 ) {
-    if let Err(MatcherError { key, what, remedy }) = matcher {
+    let wrong = matcher.as_ref().err().map_or(&[][..], Vec::as_slice);
+    for MatcherError { key, what, remedy } in wrong {
         report.contradiction(&[key], what, *remedy);
-    } else if let Err(what) = Rewrite::compile(text) {
+    }
+    // A path that is wrong is wrong for the rewrite too, and has been told.
+    if let Err(what) = Rewrite::compile(text)
+        && wrong.iter().all(|told| told.what != what)
+    {
         let remedy = "write a path such as /v2; in an expression's, ${1} is a group";
         report.contradiction(&["rewrite"], what, remedy);
     }
@@ -53,21 +58,13 @@ fn route(
             "set exactly one of them",
         );
     }
-    let split = text.split.iter().map(|part| &part.upstream);
-    for name in text.upstream.iter().chain(split) {
-        let short = name == "main" && gateway.to.is_some();
-        if !short && !gateway.upstreams.contains_key(name) {
-            let known: Vec<_> = gateway.upstreams.keys().map(String::as_str).collect();
-            let remedy = match known.is_empty() {
-                true => format!("write [gateway.upstreams.{name}]"),
-                false => format!("known are: {}", known.join(", ")),
-            };
-            report.contradiction(
-                &["upstream", "split"],
-                format!("there is no upstream `{name}`"),
-                remedy,
-            );
-        }
+    if let Some(name) = &text.upstream {
+        upstream(gateway, name, report);
+    }
+    for (index, part) in text.split.iter().enumerate() {
+        report.within_item("split", index, |report| {
+            upstream(gateway, &part.upstream, report);
+        });
     }
     if !text.split.is_empty() && text.split.iter().all(|part| part.weight == 0) {
         report.contradiction(
@@ -93,8 +90,23 @@ fn route(
     headers(text, report);
 }
 
+/// An upstream that a route, or a part of its split, leads to.
+fn upstream(gateway: &GatewayText, name: &str, report: &mut Report) {
+    let short = name == "main" && gateway.to.is_some();
+    if short || gateway.upstreams.contains_key(name) {
+        return;
+    }
+    let known: Vec<_> = gateway.upstreams.keys().map(String::as_str).collect();
+    let remedy = match known.is_empty() {
+        true => format!("write [gateway.upstreams.{name}]"),
+        false => format!("known are: {}", known.join(", ")),
+    };
+    let what = format!("there is no upstream `{name}`");
+    report.contradiction(&["upstream"], what, remedy);
+}
+
 /// Routes that never get a request, since one written before them asks for no less.
-fn unreachable(matchers: &[Result<Matcher, MatcherError>], report: &mut Report) {
+fn unreachable(matchers: &[Result<Matcher, Vec<MatcherError>>], report: &mut Report) {
     // Looked up by path and one host each, so that many routes cost little more than one each.
     let mut before = HashMap::<_, Vec<(usize, &Matcher)>>::new();
     for (index, matcher) in matchers.iter().enumerate() {
@@ -146,25 +158,32 @@ fn redirect(text: &RouteText, report: &mut Report) {
 }
 
 fn headers(text: &RouteText, report: &mut Report) {
-    let set = text.set_request.iter().chain(&text.set_response);
-    for (name, value) in set {
+    let set = [
+        ("set_request", &text.set_request),
+        ("set_response", &text.set_response),
+    ]
+    .map(|(key, set)| set.iter().map(move |header| (key, header)));
+    for (key, (name, value)) in set.into_iter().flatten() {
         let parsed = name.parse::<HeaderName>();
         if parsed.is_err() || HeaderValue::from_str(value.expose()).is_err() {
             let what = format!("`{name}` or its value is no header");
-            report.contradiction(&["set_request", "set_response"], what, "use visible ASCII");
+            report.contradiction(&[key], what, "use visible ASCII");
         } else if parsed.is_ok_and(|name| is_ours(&name)) {
             let what = format!("`{name}` is about a connection, or how a message is framed on it");
-            report.contradiction(&["set_request", "set_response"], what, "leave it out");
+            report.contradiction(&[key], what, "leave it out");
         }
     }
-    for name in text.remove_request.iter().chain(&text.remove_response) {
-        if name.parse::<HeaderName>().is_err() {
+    let removed = [
+        ("remove_request", &text.remove_request),
+        ("remove_response", &text.remove_response),
+    ];
+    for (key, names) in removed {
+        for name in names
+            .iter()
+            .filter(|name| name.parse::<HeaderName>().is_err())
+        {
             let what = format!("`{name}` is no header name");
-            report.contradiction(
-                &["remove_request", "remove_response"],
-                what,
-                "use letters, digits and hyphens",
-            );
+            report.contradiction(&[key], what, "use letters, digits and hyphens");
         }
     }
 }
