@@ -27,7 +27,7 @@ const BACKOFF: Backoff = Backoff {
 };
 
 /// Goodbyes of connections that a request may meet, besides its tries: a server that takes few requests on each says
-/// many, and has looked at nothing.
+/// many, and has looked at nothing. One that takes none on a connection fails, and has said no goodbye.
 const GOODBYES: u32 = 10;
 
 /// How often somebody with a place waits for a connection, for this long first and each time for twice as long.
