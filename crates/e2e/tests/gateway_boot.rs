@@ -1,11 +1,12 @@
 //! A strict boot: not ready before every upstream was well once, and no stricter afterwards.
 
 use e2e::gateway::{Gateway, PATIENCE, assert_refusal, program};
+use e2e::wait::eventually;
 use e2e::{START, readiness::Watch};
 use std::time::Duration;
 use testkit::http;
 use testkit::process::Port;
-use testkit::upstream::{Reply, Upstream};
+use testkit::upstream::{Fault, Reply, Upstream};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -79,4 +80,54 @@ async fn what_fails_after_a_strict_boot_takes_nobody_from_the_others() {
     watch.is("degraded", PATIENCE).await;
     let states = watch.words();
     assert!(!states.contains(&"unready".to_owned()), "{states:?}");
+}
+
+// What no health check asks is known by its breaker alone.
+// req: GW-11, GW-20
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upstream_whose_breakers_are_all_open_has_nobody_until_one_closes() {
+    for strict in [false, true] {
+        let [one, other] = [
+            Upstream::start().await.unwrap(),
+            Upstream::start().await.unwrap(),
+        ];
+        let section = format!(
+            "strict_boot = {strict}\n[[gateway.routes]]\nupstream = \"main\"\nretry.tries = 1\n\
+             [gateway.upstreams.main]\nbalance = \"round_robin\"\n\
+             endpoints = [\"http://{}\", \"http://{}\"]\n\
+             [gateway.upstreams.main.breaker]\nopen_ms = 500\n",
+            one.addr(),
+            other.addr(),
+        );
+        let gateway = Gateway::start(&section).await;
+        let mut watch = Watch::of_ready(gateway.admin, PATIENCE).await;
+        let degraded = async || gateway.metrics().await.sum("gateway_degraded", &[]);
+        one.set_default(Fault::Reset);
+        for _ in 0..60 {
+            gateway.get("/").await;
+        }
+        eventually("one is left", PATIENCE, async || {
+            gateway.get("/").await.status == 200
+        })
+        .await;
+        // Longer than it takes to be seen.
+        tokio::time::sleep(ms(1500)).await;
+        assert_eq!(degraded().await, 0.0);
+        other.set_default(Fault::Reset);
+        eventually("all are left alone", PATIENCE, async || {
+            let answer = gateway.get("/").await;
+            answer.header("x-macronode-reason") == Some("open-circuit")
+        })
+        .await;
+        watch.is("degraded", PATIENCE).await;
+        eventually("it is counted", PATIENCE, async || degraded().await == 1.0).await;
+        other.set_default(Reply::default());
+        eventually("one is found well", PATIENCE, async || {
+            gateway.get("/").await.status == 200
+        })
+        .await;
+        watch.is("ready", PATIENCE).await;
+        eventually("all is well", PATIENCE, async || degraded().await == 0.0).await;
+        assert_eq!(watch.words(), ["ready", "degraded", "ready"]);
+    }
 }

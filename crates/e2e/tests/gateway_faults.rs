@@ -231,6 +231,19 @@ async fn a_pooled_connection_that_went_stale_is_one_silent_retry_for_what_may_be
 // req: GW-10
 // attack: K-17
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pooled_connection_that_went_stale_costs_no_retry_of_the_budget() {
+    let (upstream, seen) = forgetful().await;
+    let gateway = Gateway::start(&to(upstream, NO_BREAKER)).await;
+    for turn in 0..60 {
+        assert_eq!(gateway.get("/").await.status, 200, "{turn}");
+    }
+    // Each but the first finds the connection of the one before it.
+    assert_eq!(seen.borrow().len(), 60 + 59);
+}
+
+// req: GW-10
+// attack: K-17
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_small_body_of_unknown_length_goes_again_where_it_may_be_repeated() {
     let (upstream, _) = forgetful().await;
     let gateway = Gateway::start(&to(upstream, NO_BREAKER)).await;

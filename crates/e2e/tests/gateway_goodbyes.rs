@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use e2e::gateway::{Gateway, ROOMY, to};
+use e2e::gateway::{Gateway, ROOMY, assert_refusal, to};
 use testkit::frames::kind::{DATA, GOAWAY, HEADERS, RST_STREAM, WINDOW_UPDATE};
 use testkit::frames::{END_HEADERS, END_STREAM, Peer, block, frame};
 use testkit::upstream::filler;
@@ -24,12 +24,21 @@ const ROOM_OF_A_STREAM: [u8; 6] = [0, 4, 0, 0x10, 0, 0];
 const ROOM_OF_ALL: [u8; 4] = [0, 0x10, 0, 0];
 const REFUSED: [u8; 4] = 7_u32.to_be_bytes();
 const CANCEL: [u8; 4] = 8_u32.to_be_bytes();
+const CALM: [u8; 4] = 11_u32.to_be_bytes();
+const FINE: [u8; 4] = [0; 4];
+/// The last stream of a goodbye: none, the first, any that there may be.
+const NONE: [u8; 4] = [0; 4];
+const ONE: [u8; 4] = 1_u32.to_be_bytes();
+const ANY: [u8; 4] = (u32::MAX >> 1).to_be_bytes();
 
-/// What an origin does with the first it is asked; with all else it is asked it answers what it was sent.
+/// What an origin does with the first it is asked, or with all; with all else it is asked it answers what it was sent.
 #[derive(Clone, Copy, Debug)]
 enum First {
-    /// Once this many requests are there, it says goodbye to all of them: it has looked at none.
+    /// Once this many requests are there, it says goodbye to all but the first, which it has answered: it has looked at
+    /// no other.
     Leaves(usize),
+    /// It says goodbye to the first on each connection, for this reason.
+    TakesNone([u8; 4]),
     /// It resets one when all of it is there, and says this.
     Resets([u8; 4]),
 }
@@ -38,6 +47,20 @@ struct Origin {
     first: First,
     /// Requests that were asked, or asked again.
     asked: AtomicUsize,
+}
+
+impl First {
+    /// What it says when it has been asked so many, if it leaves then.
+    fn goodbye(self, asked: usize) -> Option<Vec<u8>> {
+        let goodbye = |last: [u8; 4], code: [u8; 4]| frame(GOAWAY, 0, 0, &[last, code].concat());
+        match self {
+            Self::Leaves(after) => (asked == after).then(|| goodbye(ONE, FINE)),
+            // As servers leave that are told to: first whoever may yet come is let in, then nobody was.
+            Self::TakesNone(FINE) => Some([goodbye(ANY, FINE), goodbye(NONE, FINE)].concat()),
+            Self::TakesNone(code) => Some(goodbye(NONE, code)),
+            Self::Resets(_) => None,
+        }
+    }
 }
 
 async fn start(first: First) -> (SocketAddr, Arc<Origin>) {
@@ -62,8 +85,8 @@ async fn serve(stream: TcpStream, origin: Arc<Origin>) {
         match came.kind {
             HEADERS => {
                 let asked = origin.asked.fetch_add(1, Ordering::Relaxed) + 1;
-                if matches!(origin.first, First::Leaves(after) if asked == after) {
-                    peer.send(&frame(GOAWAY, 0, 0, &[0; 8])).await;
+                if let Some(goodbye) = origin.first.goodbye(asked) {
+                    peer.send(&goodbye).await;
                     // Closed with something unread, it would be reset, and the goodbye lost.
                     while peer.listener.next().await.is_some() {}
                     return;
@@ -77,7 +100,7 @@ async fn serve(stream: TcpStream, origin: Arc<Origin>) {
             origin.asked.load(Ordering::Relaxed),
         );
         match origin.first {
-            First::Leaves(after) if asked < after => {}
+            First::Leaves(after) if (2..after).contains(&asked) => {}
             First::Resets(code) if whole && asked == 1 => {
                 peer.send(&frame(RST_STREAM, 0, came.stream, &code)).await;
             }
@@ -138,12 +161,36 @@ fn tried_once(origin: SocketAddr) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_left_behind_by_a_goodbye_is_carried_by_another_connection() {
     for length in [1, 3_000] {
-        let (address, origin) = start(First::Leaves(MANY)).await;
+        let (address, origin) = start(First::Leaves(1 + MANY)).await;
         // It is not tried twice: nobody has looked at it.
         let gateway = Gateway::start(&tried_once(address)).await;
+        assert_eq!(posts(&gateway, 1, length).await, [(200, true)]);
         let answers = posts(&gateway, MANY, length).await;
         assert_eq!(answers, vec![(200, true); MANY], "{length} bytes");
-        assert_eq!(origin.asked.load(Ordering::Relaxed), 2 * MANY);
+        assert_eq!(origin.asked.load(Ordering::Relaxed), 1 + 2 * MANY);
+    }
+}
+
+// req: GW-10, GW-11
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_takes_nothing_on_any_connection_is_asked_little_more_and_then_left_alone() {
+    for code in [FINE, CALM] {
+        for (breaker, most) in [("samples = 100000", 40 * 6 / 5 + 5), ("samples = 20", 40)] {
+            let (address, origin) = start(First::TakesNone(code)).await;
+            let breaker = format!("[gateway.upstreams.main.breaker]\n{breaker}\n");
+            let gateway = Gateway::start(&(section(address) + &breaker)).await;
+            let mut last = None;
+            for _ in 0..40 {
+                last = gateway.ask("POST", "/t", &[], b"once").await.ok();
+            }
+            let asked = origin.asked.load(Ordering::Relaxed);
+            assert!(asked <= most, "{asked} for 40, {code:?}, {breaker}");
+            let (status, reason) = match most {
+                40 => (503, "open-circuit"),
+                _ => (502, "upstream-reset"),
+            };
+            assert_refusal(&last.unwrap(), status, reason);
+        }
     }
 }
 

@@ -15,7 +15,8 @@ const COUNT_BITS: u32 = 32;
 
 /// The budget of one upstream. A busy one may save what the requests of a second earn, so that what breaks off at once
 /// is tried again; a long calm does not pay for a storm. While as many ask as before, there are no more than six calls
-/// for five requests over a second, or over fifty requests where that takes longer.
+/// for five requests over a second, or over fifty requests where that takes longer. Besides, there may be one for each
+/// answer: the connection it was good for is kept, and may be found closed.
 #[derive(Debug)]
 pub(crate) struct RetryBudget {
     /// In thousandths.

@@ -27,7 +27,7 @@ const BACKOFF: Backoff = Backoff {
 };
 
 /// Goodbyes of connections that a request may meet, besides its tries: a server that takes few requests on each says
-/// many, and has looked at nothing.
+/// many, and has looked at nothing. One that takes none on a connection fails, and has said no goodbye.
 const GOODBYES: u32 = 10;
 
 /// How often somebody with a place waits for a connection, for this long first and each time for twice as long.
@@ -199,7 +199,7 @@ impl Call<'_> {
             let again = (free || tries - goodbyes < self.route.retry.tries)
                 && self.may_go_again(&failed, once)
                 && kernel::clock::now() + pause < self.until
-                && (free || steps_over || self.backend.body.budget.spend());
+                && (free || steps_over || failed.is_worn() || self.backend.body.budget.spend());
             if !again {
                 self.answered();
                 return Outcome {
@@ -358,6 +358,13 @@ impl Failed {
     fn is_goodbye(&self) -> bool {
         let goodbye = |error: &SendError| error.is_stale() && !error.may_have_reached();
         self.0.as_ref().is_err_and(goodbye)
+    }
+
+    /// Whether a connection that had served others turned out to be closed. The next try opens one of its own, so
+    /// that a request meets this once, and there are no more such tries than answers.
+    fn is_worn(&self) -> bool {
+        let worn = |error: &SendError| error.is_stale() && error.may_have_reached();
+        self.0.as_ref().is_err_and(worn)
     }
 
     /// How long to wait: not at all where nothing was wrong but an old connection, or where somebody `elsewhere` is

@@ -77,6 +77,7 @@ impl Channel {
                         large_head: stream.heard_large_head(),
                         kept_waiting: is_long(stream.lacks_since()),
                         request_failed: stream.request_failed(),
+                        barren: stream.is_barren(),
                     };
                     fault::of_stream(endpoint, error, seen)
                 })
@@ -115,6 +116,7 @@ impl Channel {
                 Self::Line(_) => false,
                 Self::Stream(stream) => stream.request_failed(),
             },
+            barren: false,
         }
     }
 

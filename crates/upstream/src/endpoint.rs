@@ -238,6 +238,12 @@ impl Endpoint {
         self.flags() & DOWN != 0
     }
 
+    /// Whether nobody goes there, or none but who finds out whether it is well again.
+    pub(crate) fn is_shut(&self) -> bool {
+        let (state, _) = self.breaker();
+        self.is_down() || matches!(state, BreakerState::Open | BreakerState::HalfOpen)
+    }
+
     /// Neither down nor left alone by its breaker.
     pub(crate) fn is_well(&self) -> bool {
         self.flags() & (DOWN | GUARDED) == 0

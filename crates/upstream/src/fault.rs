@@ -83,6 +83,8 @@ pub(crate) struct Seen {
     pub(crate) kept_waiting: bool,
     /// The body of the request has failed, for which its stream was given up.
     pub(crate) request_failed: bool,
+    /// Its connection was ended, and had carried nobody.
+    pub(crate) barren: bool,
 }
 
 /// An HTTP/2 exchange that failed before its head was there.
@@ -102,6 +104,9 @@ pub(crate) fn of_stream(endpoint: &Endpoint, error: Unanswered, seen: Seen) -> S
     let parted = reason.is_some_and(|error| error.is_go_away() && error.is_remote());
     let cause = if seen.request_failed {
         Cause::RequestBody
+    } else if (unsent || parted) && seen.barren {
+        // Who takes a connection and then nothing on it is no better than who takes no connection.
+        excused(Cause::Closed, seen.kept_waiting)
     } else if unsent || parted {
         Cause::Stale
     } else {

@@ -237,6 +237,7 @@ impl Stream {
 
     /// Sends a request and waits for the head of its response. A peer may end a connection whenever it likes, once what
     /// is under way there is done. Who comes too late for that is told so here, and is carried by another.
+    /// Not so where nothing at all was taken: the next connection may be like this one.
     pub(crate) async fn exchange(
         &mut self,
         endpoint: &Endpoint,
@@ -249,7 +250,8 @@ impl Stream {
                 Ok(response) => return Ok(response),
                 Err(unsent) => unsent,
             };
-            let Some(untouched) = untouched.filter(|_| others > 0) else {
+            let goes_on = others > 0 && !self.is_barren();
+            let Some(untouched) = untouched.filter(|_| goes_on) else {
                 return Err(error);
             };
             others -= 1;
@@ -286,6 +288,11 @@ impl Stream {
     /// Whether the peer has said a head on this connection that may well be larger than it may be.
     pub(crate) fn heard_large_head(&self) -> bool {
         self.room.heads.were_large()
+    }
+
+    /// Whether the peer has ended this connection and had taken nothing at all on it.
+    pub(crate) fn is_barren(&self) -> bool {
+        self.room.barren.load(Ordering::Relaxed)
     }
 
     async fn try_exchange(&mut self, request: Request<Outgoing>) -> Result<Response<()>, Unsent> {

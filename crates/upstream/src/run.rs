@@ -54,7 +54,7 @@ impl Pool {
         tokio::select! {
             () = self.keep_resolving(&known, &say) => {}
             () = self.keep_asking(&known, &say) => {}
-            () = self.keep_sweeping() => {}
+            () = self.keep_sweeping(&known, &say) => {}
         }
     }
 
@@ -160,9 +160,11 @@ impl Pool {
         endpoint.set_up(up, endpoint.since_start(clock::now()));
     }
 
-    async fn keep_sweeping(&self) {
+    async fn keep_sweeping(&self, known: &Known, say: &impl Fn(Standing)) {
         loop {
             tokio::time::sleep(SWEEP_EVERY).await;
+            // Breakers open and close by what becomes of requests, and tell nobody.
+            self.say(known, say);
             let (now, idle_time) = (clock::now(), self.spec().idle_time);
             for endpoint in &self.fleet().endpoints {
                 let mut at = Some(0);
@@ -185,6 +187,11 @@ impl Pool {
             say(Standing::Lacking("no endpoint has an address"));
         } else if !fleet.endpoints.is_empty() && fleet.endpoints.iter().all(|one| one.is_down()) {
             say(Standing::Lacking("no endpoint is healthy"));
+        } else if !fleet.endpoints.is_empty() && fleet.endpoints.iter().all(|one| one.is_shut()) {
+            // Only a request finds one well again.
+            say(Standing::Lacking(
+                "every endpoint is left alone by its breaker",
+            ));
         } else {
             say(Standing::Well);
         }

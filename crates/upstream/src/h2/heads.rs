@@ -1,5 +1,6 @@
 //! How many heads a peer may say: one for each answer and a few interim ones before it, not one after another for ever.
-//! And whether one was large: the codec does not tell a head that is too large from one that is malformed.
+//! And whether one was large: the codec does not tell a head that is too large from one that is malformed. And whether
+//! a peer says goodbye before it has taken anything.
 
 use std::io;
 use std::pin::Pin;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
-use http2_wire::frame::{CONTINUATION, Frame, HEADERS};
+use http2_wire::frame::{CONTINUATION, Frame, GOAWAY, HEADERS, STREAM_MAX};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::room::Room;
@@ -90,6 +91,9 @@ impl AsyncRead for Counted {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.io).poll_read(cx, buf))?;
         let heads = self.frames.open_heads(&buf.filled()[before..]);
+        if self.frames.barren {
+            self.room.barren.store(true, Ordering::Relaxed);
+        }
         if self.frames.large {
             self.frames.large = false;
             self.room.heads.large.store(true, Ordering::Relaxed);
@@ -144,7 +148,17 @@ struct Frames {
     /// A head that is as long as this as sent is large.
     long: usize,
     large: bool,
+    /// The last stream of a goodbye, and how many bytes of it are still to come.
+    last: u32,
+    last_lacks: usize,
+    /// A request was taken: there is an answer, or a goodbye that says so.
+    took: bool,
+    /// There was a goodbye to all, and nothing had been taken.
+    barren: bool,
 }
+
+/// Bytes of the number of a stream, with which a goodbye begins.
+const STREAM_BYTES: usize = 4;
 
 impl Frames {
     fn with_heads_of(head_bytes: usize) -> Self {
@@ -156,6 +170,10 @@ impl Frames {
             // The code for text that fields are sent in saves three bits of eight at most, and a little in front of it.
             long: head_bytes / 2,
             large: false,
+            last: 0,
+            last_lacks: 0,
+            took: false,
+            barren: false,
         }
     }
 
@@ -163,9 +181,10 @@ impl Frames {
     fn open_heads(&mut self, mut bytes: &[u8]) -> usize {
         let mut heads = 0;
         loop {
-            let carried = self.payload.min(bytes.len());
-            self.payload -= carried;
-            bytes = &bytes[carried..];
+            let (carried, rest) = bytes.split_at(self.payload.min(bytes.len()));
+            self.payload -= carried.len();
+            self.hear_last(carried);
+            bytes = rest;
             let more = (Frame::HEAD - self.has).min(bytes.len());
             let (taken, rest) = bytes.split_at(more);
             self.begun[self.has..][..more].copy_from_slice(taken);
@@ -178,8 +197,37 @@ impl Frames {
             let frame = Frame::read(&self.begun);
             self.payload = frame.map_or(0, |frame| frame.length as usize);
             self.weigh(frame);
+            self.note(frame);
             let open = |frame: Frame| frame.kind == HEADERS && !frame.ends_stream();
             heads += usize::from(frame.is_some_and(open));
+        }
+    }
+
+    /// Notes whether a frame is an answer, or whether one follows in which a goodbye says what was taken.
+    fn note(&mut self, frame: Option<Frame>) {
+        let kind = frame.map(|frame| frame.kind);
+        self.took |= kind == Some(HEADERS);
+        (self.last, self.last_lacks) = match kind {
+            Some(GOAWAY) => (0, STREAM_BYTES),
+            _ => (0, 0),
+        };
+    }
+
+    /// Hears the last stream that a goodbye says was taken.
+    fn hear_last(&mut self, carried: &[u8]) {
+        if self.last_lacks == 0 {
+            return;
+        }
+        for byte in carried.iter().take(self.last_lacks) {
+            self.last = self.last << 8 | u32::from(*byte);
+            self.last_lacks -= 1;
+        }
+        match self.last & STREAM_MAX {
+            _ if self.last_lacks > 0 => {}
+            0 => self.barren |= !self.took,
+            // Who leaves in two steps says first that there may yet be any.
+            STREAM_MAX => {}
+            _ => self.took = true,
         }
     }
 
@@ -198,7 +246,7 @@ impl Frames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http2_wire::frame::{DATA, END_STREAM};
+    use http2_wire::frame::{DATA, END_STREAM, SETTINGS};
 
     fn frame(kind: u8, flags: u8, length: u32) -> Vec<u8> {
         let head = Frame {
@@ -251,6 +299,38 @@ mod tests {
         assert!(large(&head(0, &[60, 1])));
         assert!(!large(&[head(0, &[50]), head(0, &[50])].concat()));
         assert!(!large(&frame(DATA, 0, 3_000)), "no head");
+    }
+
+    // RFC 9113, 6.8: the highest bit is no part of the number.
+    #[test]
+    fn a_peer_that_says_goodbye_to_all_has_taken_nothing_unless_it_has_said_so_before() {
+        let goodbye = |last: u32| {
+            let mut bytes = frame(GOAWAY, 0, 30);
+            bytes[Frame::HEAD..][..STREAM_BYTES].copy_from_slice(&last.to_be_bytes());
+            bytes
+        };
+        let settings = frame(SETTINGS, 0, 12);
+        let cases = [
+            (goodbye(0), true),
+            (goodbye(1 << 31), true),
+            ([settings, goodbye(0)].concat(), true),
+            ([goodbye(STREAM_MAX), goodbye(0)].concat(), true),
+            (goodbye(STREAM_MAX), false),
+            (goodbye(1), false),
+            (goodbye(0x0100_0000), false),
+            ([goodbye(3), goodbye(0)].concat(), false),
+            ([frame(HEADERS, 4, 20), goodbye(0)].concat(), false),
+            (frame(DATA, 0, 12), false),
+        ];
+        for (bytes, barren) in cases {
+            for piece in 1..=bytes.len() {
+                let mut frames = Frames::with_heads_of(8192);
+                for piece in bytes.chunks(piece) {
+                    frames.open_heads(piece);
+                }
+                assert_eq!(frames.barren, barren, "{bytes:?} in pieces of {piece}");
+            }
+        }
     }
 
     // attack: K-15

@@ -21,6 +21,8 @@ pub(super) struct Room {
     heard: AtomicBool,
     driver: AtomicWaker,
     pub(super) heads: Heads,
+    /// The peer has said goodbye, and had taken nothing.
+    pub(super) barren: AtomicBool,
 }
 
 impl Room {
@@ -31,6 +33,7 @@ impl Room {
             heard: AtomicBool::new(false),
             driver: AtomicWaker::new(),
             heads: Heads::for_streams(streams),
+            barren: AtomicBool::new(false),
         }
     }
 
