@@ -46,6 +46,40 @@ async fn gateway_and_origin() -> (Gateway, Upstream) {
     (gateway, origin)
 }
 
+/// More at once than the places that a search begins with.
+async fn limit_found(gateway: &Gateway, upstream: &str) -> f64 {
+    let metrics = gateway.metrics().await;
+    metrics.sum("upstream_limit", &[("upstream", upstream)])
+}
+
+// req: GW-16, GT-12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_upstream_was_found_to_be_good_for_is_known_after_a_hand_over_and_under_another_name()
+ {
+    let origin = Upstream::start().await.unwrap();
+    origin.set_default(Reply::default().delay(Duration::from_millis(40)));
+    origin.set_journal(0);
+    let section = to(origin.addr(), "");
+    let gateway = Gateway::start(&section).await;
+    let _crowd = Load::new(gateway.door)
+        .stream(Stream::new("get", 0.0))
+        .closed(40)
+        .duration(Duration::from_secs(30))
+        .timeout(PATIENCE)
+        .start();
+    eventually("more is found to be possible", 2 * PATIENCE, async || {
+        limit_found(&gateway, "main").await >= 32.0
+    })
+    .await;
+    gateway.reload(&section.replace("main", "other")).await;
+    let renamed = limit_found(&gateway, "other").await;
+    assert!(renamed >= 24.0, "{renamed} by its new name");
+    gateway.process.signal(libc::SIGUSR2).unwrap();
+    let _successor = Successor::of(&gateway).await;
+    let handed_over = limit_found(&gateway, "other").await;
+    assert!(handed_over >= 24.0, "{handed_over} after the hand-over");
+}
+
 // req: GW-16
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_process_takes_over_and_no_request_is_lost() {

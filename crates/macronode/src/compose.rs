@@ -19,7 +19,7 @@ use crate::config::{NodeText, Settings};
 use crate::demo;
 use crate::doors::Doors;
 use crate::files::FileLimits;
-use crate::handover::Handover;
+use crate::handover::{FOUND, Handover};
 use crate::overlay::LiveFront;
 use crate::tree::{self, Parts};
 
@@ -70,6 +70,9 @@ pub(crate) fn compose(
     let gateway = text.gateway.as_ref();
     let gateway = gateway.map(|text| Gateway::new(&kernel, &origin.placed(text)));
     let gateway = of("gateway", gateway.transpose())?;
+    if let (Some(gateway), Ok(found)) = (&gateway, std::env::var(FOUND)) {
+        gateway.go_on_from(&found);
+    }
     let files = FileLimits::read().map_or(1024, |limits| limits.soft);
     let edge = text.edge.as_ref();
     let edge = edge.map(|text| Edge::new(&kernel, &world.placed(text), files));
@@ -92,7 +95,7 @@ pub(crate) fn compose(
     let (reloader, live) =
         Reloader::new(&kernel, (source, sets), loaded, |text| text.into(), prepare);
     let (reload, updates) = reload_requests(&kernel);
-    let handover = Handover::new(&doors);
+    let handover = Handover::new(&doors, gateway.clone());
     let parts = Parts {
         kernel: kernel.clone(),
         live: live.clone(),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use svc_gateway::Gateway;
 use tokio::net::UnixDatagram;
 
 use crate::doors::Doors;
@@ -20,6 +21,9 @@ pub(crate) const PREDECESSOR: &str = "MACRONODE_PREDECESSOR";
 
 /// Where a successor learns which address its predecessor was asked to listen at, for each socket.
 pub(crate) const ASKED: &str = "MACRONODE_LISTENED";
+
+/// Where a successor learns which limits its predecessor has found.
+pub(crate) const FOUND: &str = "MACRONODE_FOUND_LIMITS";
 
 /// Which process systemd's watchdog wants to hear from; without it, whoever reads this.
 const WATCHDOG_PID: &str = "WATCHDOG_PID";
@@ -37,13 +41,15 @@ const ASIDE_FD: RawFd = 100;
 #[derive(Clone)]
 pub(crate) struct Handover {
     doors: Doors,
+    gateway: Option<Arc<Gateway>>,
     done: Arc<AtomicBool>,
 }
 
 impl Handover {
-    pub(crate) fn new(doors: &Doors) -> Self {
+    pub(crate) fn new(doors: &Doors, gateway: Option<Arc<Gateway>>) -> Self {
         Self {
             doors: doors.clone(),
+            gateway,
             done: Arc::default(),
         }
     }
@@ -71,6 +77,11 @@ impl Handover {
         Ok(successor)
     }
 
+    fn found_limits(&self) -> String {
+        let gateway = self.gateway.as_ref();
+        gateway.map_or_else(String::new, |gateway| gateway.found_limits())
+    }
+
     fn start(&self, predecessor: &str) -> io::Result<Child> {
         let sockets = self.doors.sockets()?;
         let names: Vec<&str> = sockets.iter().map(|socket| socket.name).collect();
@@ -88,6 +99,7 @@ impl Handover {
             .env("LISTEN_FDS", raw.len().to_string())
             .env("LISTEN_FDNAMES", names.join(":"))
             .env(ASKED, asked.join(" "))
+            .env(FOUND, self.found_limits())
             .env_remove("LISTEN_PID")
             .env(PREDECESSOR, format!("@{predecessor}"));
         // A watchdog that waits for this process waits for the next one from then on; one of another process does not.

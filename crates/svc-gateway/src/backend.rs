@@ -123,13 +123,21 @@ impl Backend {
         let names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
         let known = |name: &str| before.and_then(|plan| plan.backend(name));
         let had = |name: &str| known(name).map(|backend| backend.label);
+        // Who only has another name can do as much as it could.
+        let found = |upstream| before?.found_for(upstream);
+        let before = |name: &str, upstream| (known(name), found(upstream));
         let labels = shared.metrics.labels(&names, UPSTREAMS, had);
         let backends: Result<_, String> = all
             .into_iter()
             .zip(labels)
             .map(|((name, upstream), label)| {
-                let (backend, renewal) =
-                    Self::new(shared, text, (name, label), upstream, known(name))?;
+                let (backend, renewal) = Self::new(
+                    shared,
+                    text,
+                    (name, label),
+                    upstream,
+                    before(name, upstream),
+                )?;
                 renewals.extend(renewal);
                 Ok(Arc::new(backend))
             })
@@ -142,7 +150,7 @@ impl Backend {
         gateway: &GatewayText,
         (name, label): (&str, Label),
         text: &UpstreamText,
-        known: Option<&Arc<Self>>,
+        (known, found): (Option<&Arc<Self>>, Option<u32>),
     ) -> Result<(Self, Option<Renewal>), String> {
         let spec = pool_spec(name, text)?;
         let limit = match (text.limit, text.adaptive) {
@@ -162,6 +170,9 @@ impl Backend {
             }
             None => {
                 let slots = Slots::new(limit, &gateway.classes, &gateway.queue, shared.timeline);
+                if let Some(found) = found {
+                    slots.go_on_from(found);
+                }
                 let body = Arc::new(Lasting {
                     pool: Pool::new(spec, &shared.kernel.registry, shared.blocking.clone()),
                     slots,

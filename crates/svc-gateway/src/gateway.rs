@@ -63,6 +63,30 @@ impl Gateway {
         }))
     }
 
+    /// The limits that were found, each as a number and the name of its upstream, on a line of its own: for a process
+    /// that [goes on from them](Self::go_on_from).
+    pub fn found_limits(&self) -> String {
+        let plan = self.plan();
+        let found = plan.backends.iter().filter_map(|backend| {
+            let slots = &backend.body.slots;
+            let told = slots.finds_limit() && !backend.name.contains(char::is_control);
+            told.then(|| format!("{} {}\n", slots.limit(), backend.name))
+        });
+        found.collect()
+    }
+
+    /// Goes on from the limits that another process has found for upstreams of these names: to begin anew would refuse
+    /// what was answered a moment before.
+    pub fn go_on_from(&self, found: &str) {
+        let plan = self.plan();
+        for (limit, name) in found.lines().filter_map(|line| line.split_once(' ')) {
+            let backend = plan.backend(name);
+            if let (Ok(limit), Some(backend)) = (limit.parse(), backend) {
+                backend.body.slots.go_on_from(limit);
+            }
+        }
+    }
+
     pub(crate) fn plan(&self) -> Arc<Plan> {
         self.plan.load_full()
     }

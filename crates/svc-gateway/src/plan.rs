@@ -13,7 +13,7 @@ use ipnet::IpNet;
 use passport::Verifier;
 
 use crate::backend::{Backend, Renewal};
-use crate::config::{AccessLevel, ClassName, GatewayText, IdentityText, RouteText};
+use crate::config::{AccessLevel, ClassName, GatewayText, IdentityText, RouteText, UpstreamText};
 use crate::gates::RouteGate;
 use crate::keys::Keys;
 use crate::labels::{Label, ROUTES};
@@ -196,6 +196,14 @@ impl Plan {
     /// An upstream by name.
     pub(crate) fn backend(&self, name: &str) -> Option<&Arc<Backend>> {
         self.backends.iter().find(|backend| backend.name == name)
+    }
+
+    /// The limit that was found for the same endpoints, whatever their upstream is called.
+    pub(crate) fn found_for(&self, upstream: &UpstreamText) -> Option<u32> {
+        let mut named = self.text.upstreams.iter();
+        let (name, _) = named.find(|(_, known)| known.endpoints == upstream.endpoints)?;
+        let slots = &self.backend(name)?.body.slots;
+        slots.finds_limit().then(|| slots.limit())
     }
 
     /// The gates of its routes.

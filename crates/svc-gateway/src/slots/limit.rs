@@ -107,6 +107,15 @@ impl Slots {
         self.resize(here);
     }
 
+    /// Begins the search at what was found before, by somebody who knows the same upstream.
+    pub(crate) fn go_on_from(&self, found: u32) {
+        let mut search = self.search.lock();
+        if let Some(adaptive) = search.adaptive.as_mut() {
+            adaptive.set(found);
+            self.resize(adaptive.limit());
+        }
+    }
+
     /// No more places than this from now on, whatever is configured or found.
     pub(crate) fn set_ceiling(&self, most: u32) {
         let most = most.max(1);

@@ -6,6 +6,10 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use entry::Entry;
+
+mod entry;
+
 /// Where a tenant's entry may be. Only when more of one set are busy at once does one count as another.
 const WAYS: usize = 8;
 const SETS: usize = 512;
@@ -36,47 +40,10 @@ const NOBODY: u64 = 0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seat(u32);
 
-/// Who is given all of its share may ask no more often than it is served: less is less than this part of it.
-const CLEARLY_LESS: f64 = 0.75;
 /// What is kept back for what is over soon is not for who keeps a place for so many times as long as is usual.
 const MUCH_LONGER: u32 = 4;
-/// How many gaps between requests are averaged, and how much longer than they are one may count: who comes back after
-/// hours asks for as much as it did before.
-const GAPS: u32 = 32;
 /// How many times as long as its others one is presumed to take, at the most.
 const PRESUMED_MAX: u32 = 32;
-const GAP_FACTOR: u32 = 4;
-const GAP_LEAST_US: u32 = 1_000;
-/// No clock is read earlier than this before it is looked at.
-const OVERTAKEN_US: u32 = 10_000_000;
-/// Parts of an ordinary request in which is counted what others cost more, and how few of them are none.
-const DEARER_UNIT: u32 = 64;
-const DEARER_LEAST: u32 = 8;
-/// When nothing has come yet.
-const NEVER: u32 = 0;
-/// Beginnings that are remembered of each.
-const RECENT: usize = 32;
-
-#[derive(Default)]
-struct Entry {
-    running: AtomicU32,
-    /// As it is counted among the weights.
-    weight: AtomicU32,
-    waiting: AtomicU32,
-    /// How many have begun, round and round.
-    begun: AtomicU32,
-    /// When the last of them began, in milliseconds, each where its number says.
-    began_ms: [AtomicU32; RECENT],
-    /// How long its requests take, in microseconds: each moves it an eighth of the way. Zero until known.
-    hold_us: AtomicU32,
-    /// How long those are presumed to take that are given up later than others of it end.
-    presumed_us: AtomicU32,
-    /// When the last of them came, and how long after another they come, in microseconds, round and round.
-    asked_us: AtomicU32,
-    gap_us: AtomicU32,
-    /// By how much more they cost than ordinary ones, in parts of one: each moves it an eighth of the way.
-    dearer: AtomicU32,
-}
 
 /// What a request may have of the places that are kept back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +90,7 @@ impl Tenants {
         let Asks { tenant, weight, .. } = asks;
         let entry = self.entry(tenant);
         if !std::ptr::eq(entry, &self.nobody) {
-            entry.ask(micros(asks.at), asks.cost);
+            entry.ask(asks.at, asks.cost);
         }
         let running = entry.running.load(Ordering::Relaxed);
         let asked = running + entry.waiting.load(Ordering::Relaxed);
@@ -216,8 +183,7 @@ impl Tenants {
     pub(super) fn begin(&self, tenant: u64, weight: u32, now: Duration) -> Seat {
         let seat = self.seat(tenant);
         let entry = self.at(seat);
-        let number = entry.begun.fetch_add(1, Ordering::Relaxed);
-        entry.began(number).store(millis(now), Ordering::Relaxed);
+        entry.begin(now);
         if entry.running.fetch_add(1, Ordering::Relaxed) == 0 {
             self.active.fetch_add(1, Ordering::Relaxed);
         }
@@ -327,11 +293,7 @@ impl Tenants {
                         .compare_exchange(before, owner, relaxed, relaxed)
                         .is_ok();
                 if taken {
-                    self.at(seat).hold_us.store(0, relaxed);
-                    self.at(seat).presumed_us.store(0, relaxed);
-                    self.at(seat).gap_us.store(0, relaxed);
-                    self.at(seat).asked_us.store(NEVER, relaxed);
-                    self.at(seat).dearer.store(0, relaxed);
+                    self.at(seat).forget();
                 }
                 // Another request of the same tenant may have been quicker.
                 if taken || way.load(relaxed) == owner {
@@ -353,107 +315,6 @@ fn place(tenant: u64) -> (usize, u64) {
 
 fn seat(set: usize, way: usize) -> Seat {
     Seat((set * WAYS + way) as u32)
-}
-
-impl Entry {
-    /// A request has come. A lost race loses one.
-    fn ask(&self, now_us: u32, cost: u64) {
-        self.note_cost(cost);
-        let last = self.asked_us.load(Ordering::Relaxed);
-        // Clocks are read before there is an order: who was overtaken came at the same time.
-        let overtaken = last.wrapping_sub(now_us) < OVERTAKEN_US;
-        if !overtaken || last == NEVER {
-            self.asked_us.store(now_us, Ordering::Relaxed);
-        }
-        if last == NEVER {
-            return;
-        }
-        let gap = if overtaken {
-            0
-        } else {
-            now_us.wrapping_sub(last)
-        };
-        let before = self.gap_us.load(Ordering::Relaxed);
-        let gap = gap.min(before.saturating_mul(GAP_FACTOR).max(GAP_LEAST_US));
-        let next = before - before / GAPS + gap / GAPS;
-        self.gap_us.store(next, Ordering::Relaxed);
-    }
-
-    fn note_cost(&self, cost: u64) {
-        let before = self.dearer.load(Ordering::Relaxed);
-        // Nearly all requests are ordinary ones.
-        if cost > 1 || before > 0 {
-            let this = u32::try_from(cost - cost.min(1))
-                .map_or(u32::MAX, |more| more.saturating_mul(DEARER_UNIT));
-            let next = i64::from(before) + (i64::from(this) - i64::from(before)) / 8;
-            // What is left of it after many ordinary ones is nothing.
-            let next = if next < i64::from(DEARER_LEAST) {
-                0
-            } else {
-                next
-            };
-            self.dearer.store(next as u32, Ordering::Relaxed);
-        }
-    }
-
-    /// What its requests cost, in ordinary ones.
-    fn cost(&self) -> f64 {
-        let dearer = self.dearer.load(Ordering::Relaxed);
-        1.0 + f64::from(dearer) / f64::from(DEARER_UNIT)
-    }
-
-    /// Whether the requests that come need clearly fewer places than that, as long as they take.
-    fn asks_for_less_than(&self, places: f64) -> bool {
-        let hold = f64::from(self.hold_us.load(Ordering::Relaxed));
-        let gap = f64::from(self.gap_us.load(Ordering::Relaxed));
-        0.0 < hold && hold < gap * places * CLEARLY_LESS
-    }
-
-    /// Whether they are known to.
-    fn takes_longer_than(&self, most: Duration) -> bool {
-        !most.is_zero() && self.hold().is_some_and(|hold| hold > most)
-    }
-
-    fn began(&self, number: u32) -> &AtomicU32 {
-        &self.began_ms[number as usize % RECENT]
-    }
-
-    /// For how long the place has been held that was taken as the last but so many. Unknown where more have begun since
-    /// than are remembered.
-    fn held_by(&self, last_but: u32, now: Duration) -> Option<Duration> {
-        if last_but == 0 || last_but as usize > RECENT {
-            return None;
-        }
-        let number = self.begun.load(Ordering::Relaxed).wrapping_sub(last_but);
-        let began_ms = self.began(number).load(Ordering::Relaxed);
-        let held_ms = millis(now).wrapping_sub(began_ms);
-        // Clocks are read before there is an order: who began after this reading has held it for no time.
-        let overtaken = held_ms > u32::MAX / 2;
-        Some(match overtaken {
-            true => Duration::ZERO,
-            false => Duration::from_millis(held_ms.into()),
-        })
-    }
-
-    fn hold(&self) -> Option<Duration> {
-        let hold = self.hold_us.load(Ordering::Relaxed);
-        (hold > 0).then(|| Duration::from_micros(hold.into()))
-    }
-
-    /// What it has running and waiting.
-    fn load(&self) -> u32 {
-        self.running.load(Ordering::Relaxed) + self.waiting.load(Ordering::Relaxed)
-    }
-}
-
-/// Starts anew after an hour, and one gap is wrong.
-fn micros(now: Duration) -> u32 {
-    (now.as_micros() as u32).max(NEVER + 1)
-}
-
-/// Starts anew after seven weeks, which nothing takes.
-fn millis(now: Duration) -> u32 {
-    now.as_millis() as u32
 }
 
 /// One that waits for a place, or has stopped waiting when this is dropped.

@@ -1,3 +1,4 @@
+use super::entry::RECENT;
 use super::*;
 
 /// Whether one more ordinary request of a tenant of this weight is sparse.
@@ -39,7 +40,9 @@ fn who_has_less_than_its_part_is_sparse() {
 #[test]
 fn few_that_cost_much_are_not_little() {
     let (tenants, ms) = (Tenants::new(), Duration::from_millis);
-    (0..5).for_each(|_| drop(tenants.begin(1, 1, ms(0))));
+    for _ in 0..5 {
+        tenants.begin(1, 1, ms(0));
+    }
     let seat = tenants.begin(2, 1, ms(0));
     (0..100).for_each(|_| tenants.note(seat, ms(30)));
     let mut now = ms(0);
