@@ -269,7 +269,7 @@ async fn streams_of_several_connections_wait_for_places_that_become_more() {
     let metrics = gateway.metrics().await;
     let waits = metrics.sum("fq_wait_seconds_count", &[]);
     assert!(
-        waits > 0.0 && served > 300,
+        waits > 0.0 && served > 1_000,
         "{waits} waited, {served} served"
     );
     assert!(metrics.sum("upstream_limit", &[]) > 16.0, "it became more");
@@ -300,14 +300,14 @@ async fn who_waits_for_a_place_finds_a_connection_that_no_stream_has() {
     let first = [(); 2].map(|()| asks(&gateway, "/events", "slow"));
     let first = futures_util::future::join_all(first).await;
     streams(2.0).await;
-    all_answered(15).await;
+    all_answered(30).await;
     let more = [(); 2].map(|()| asks(&gateway, "/events", "slow"));
     let more = futures_util::future::join_all(more).await;
     streams(4.0).await;
     assert_refusal(&gateway.get("/other").await, 503, "connections-full");
     drop((first, more));
     streams(0.0).await;
-    all_answered(45).await;
+    all_answered(90).await;
 }
 
 // req: GW-16, GW-11
