@@ -143,9 +143,9 @@ impl Slots {
             at: asked_at,
             usual,
         };
-        let claim = match brings_more {
-            true => Claim::None,
-            false => tenants.ask(asks, self.limit()),
+        let claim = match tenants.ask(asks, self.limit()) {
+            _ if brings_more => Claim::None,
+            claim => claim,
         };
         let sparse = claim != Claim::None;
         let (in_use, limit) = (self.queue.in_use(), self.queue.limit());
